@@ -14,6 +14,11 @@ import {
 import { declaredKinds } from "../src/storage/distribution/table-kinds.ts";
 import type { MigrationFile } from "./migration-files.ts";
 
+/*
+ * Checks the migrations since the last release: they must not stop a service that is in use, and released files must not
+ * change. Each file begins with the oldest release whose program works on the schema that the file leaves.
+ */
+
 /** A release, with the migrations that came with it: file names and their SHA-256. Kept in releases.json. */
 export interface Release {
   readonly version: string;
@@ -24,15 +29,15 @@ export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
 }
 
-/** Reference tables are small, but for this one: it only grows. */
+/** All reference tables are small, except this one, which only grows. */
 const GROWING = ["audit_log"];
 
-/** System tables that are as small as the fleet: writing every row anew takes a second at most. */
+/** System tables with one row for each bike or station: writing every row anew takes a second at most. */
 const OF_THE_FLEET = ["bikes", "stations"];
 
 /**
- * What is wrong with the migrations since the last release, which databases in use will get: each message names the file
- * and says what to write instead. Before the first release there are none, and every file may be edited.
+ * Returns what is wrong with the migrations since the last release: each message names the file and says what to write
+ * instead. Before the first release nothing is wrong: every file may be edited.
  */
 export function lintMigrations(files: readonly MigrationFile[], releases: readonly Release[]): string[] {
   const last = releases.at(-1);
@@ -54,7 +59,7 @@ export function lintMigrations(files: readonly MigrationFile[], releases: readon
 interface LintContext {
   readonly releases: readonly Release[];
   readonly isBig: (table: string) => boolean;
-  /** The statements before; those of the file are added. */
+  /** The statements of all earlier files. `lintFile` adds those of its file. */
   readonly earlier: SqlStatement[];
 }
 
@@ -94,17 +99,20 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
   return messages;
 }
 
-/** Whether a migration says why programs write nothing that it refuses in a table from then on. */
+/** Tells whether a migration has a line that says why no program writes what the table refuses from then on. */
 function says(sql: string, table: string | undefined): boolean {
   return new RegExp(`^ *-- narrows ${table}: \\S`, "m").test(sql);
 }
 
-/** Whether a migration says why a table of the fleet may be written anew. */
+/** Tells whether a migration has a line that says why a table of the fleet may be written anew. */
 function saysRewrite(sql: string, table: string): boolean {
   return OF_THE_FLEET.includes(table) && new RegExp(`^ *-- rewrites ${table}: \\S`, "m").test(sql);
 }
 
-/** @param locked the locks that the step holds before the statement; gets those of the statement */
+/**
+ * Returns what is wrong with one statement.
+ * @param locked the locks that the step holds before the statement; this function adds those of the statement
+ */
 function issuesOf(
   step: Step,
   statement: SqlStatement,
@@ -117,6 +125,7 @@ function issuesOf(
   }
   for (const { table, mode } of change.locks) locked.set(table, strongerOf(mode, locked.get(table) ?? mode));
   const issues = change.issue === undefined ? [] : [change.issue];
+  // A statement that PostgreSQL runs only outside a transaction.
   const needsNone = /\bconcurrently\b|^vacuum/.test(statement.bare);
   if (needsNone && step.kind !== "autocommit")
     issues.push("cannot run in a transaction: mark it `-- step: autocommit`");
@@ -150,7 +159,7 @@ const works: Readonly<Record<SchemaChange["work"], string>> = {
   rewrite: "writes every row anew",
 };
 
-/** Whether it is `set not null` of a column of which a check that was validated says the same: no row is read. */
+/** Tells whether a statement is `set not null` of a column that a validated check proves not null: then no row is read. */
 function isProven({ bare }: SqlStatement, earlier: readonly SqlStatement[]): boolean {
   const [, table, column] = /^alter table (\w+) alter (?:column )?(\w+) set not null$/.exec(bare) ?? [];
   if (table === undefined) return false;

@@ -4,14 +4,14 @@
  */
 export interface SchemaRule {
   readonly rule: string;
-  /** SQL that gives, as `name`, whatever breaks the rule. */
+  /** A query that returns, as `name`, everything in the schema that breaks the rule. */
   readonly offenders: string;
-  /** SQL that breaks the rule, and the offender it makes: what shows that the rule is watched at all. */
+  /** SQL that breaks the rule, and the offender that it makes. A test runs it to show that `offenders` finds something. */
   readonly breach: { readonly sql: string; readonly offender: string };
 }
 
 const schema = "current_schema()::regnamespace";
-/** The runner's own book of migrations belongs to no system: every database keeps one for itself. */
+/** All tables but `migrations`, which lists the migrations that this database has, and so belongs to no system. */
 const tables = `(select oid, relname, relkind from pg_class
   where relnamespace = ${schema} and relkind in ('r', 'p') and relname <> 'migrations')`;
 const column = (table: string, number: string) =>
@@ -32,13 +32,16 @@ const deploymentTables = [
   "check_acknowledgements",
 ];
 const ofDeployment = deploymentTables.map((name) => `'${name}'`).join(", ");
-/** Those of tables that belong to systems. */
+/** The indexes of tables that belong to systems, each with its first column. */
 const indexes = `(select c.relname, i.indrelid, i.indisunique, ${column("i.indrelid", "i.indkey[0]")} as first_column
   from ${tables} t join pg_index i on i.indrelid = t.oid join pg_class c on c.oid = i.indexrelid
   where t.relname not in (${ofDeployment}))`;
 const functions = `(select oid, proname from pg_proc where pronamespace = ${schema} and prokind = 'f')`;
 
-/** A sandbox names the partner whose it is, of another system. Every machine has both tables. */
+/**
+ * The foreign key from a sandbox to its partner, which belongs to another system. It is allowed because every machine has
+ * both tables.
+ */
 const ACROSS_SYSTEMS = "sandboxes_live_system_id_partner_id_fkey";
 
 /** Indexes that may begin with another column than `system_id`. */

@@ -2,8 +2,8 @@ import type { Statement } from "../src/storage/db/statement.ts";
 import type { TableKind } from "../src/storage/distribution/table-kinds.ts";
 
 /*
- * Rules for SQL statements, which tests apply to all statements of the service. The database may be distributed over several
- * machines by Citus, which refuses some SQL that a single PostgreSQL runs. A reference table has a copy on every machine; the
+ * Rules for SQL statements, which tests apply to all statements of the service. Citus may distribute the database over
+ * several machines, and refuses some SQL that a single PostgreSQL runs. A reference table has a copy on every machine; the
  * rows of a system table are on the machine of their system.
  */
 
@@ -30,8 +30,8 @@ interface StatementRule {
 }
 
 /**
- * Statements that may lock rows of a reference table, because they run rarely. Such a lock is taken on every machine, and all
- * other locks of rows of the table wait for it. So requests that partners send often must not take one.
+ * Statements that may lock rows of a reference table, because they run rarely. Such a lock is taken on every machine, and
+ * all other locks of rows of the table wait for it. So requests that partners send often must not take one.
  */
 const rareLocks: ReadonlySet<string> = new Set([
   "invitations.lock",
@@ -49,7 +49,7 @@ const rareLocks: ReadonlySet<string> = new Set([
   "vehicleTypes.lock",
 ]);
 
-/** The tables whose changed rows callers read in the order of their change positions. */
+/** The tables whose rows callers follow: they read changed rows in the order of their change positions. */
 const FOLLOWED: ReadonlySet<string> = new Set(["stations", "bikes", "rides", "reservations"]);
 
 /** Statements that update such rows, and change nothing that callers see. They need no new change position. */

@@ -1,6 +1,8 @@
 import type { Queryable } from "../src/storage/db/database.ts";
 import { statement } from "../src/storage/db/statement.ts";
 
+/* Makes the TypeScript file of tables and columns (tables.generated.ts) from a migrated database. */
+
 interface Column {
   readonly table_name: string;
   readonly name: string;
@@ -27,7 +29,7 @@ const allColumns = statement(
    order by c.relname collate "C", a.attnum`,
 );
 
-/** What a column's value is once it was read: as storage/db/database.ts has pg parse it. */
+/** The TypeScript type of a column's values as statements return them: storage/db/database.ts configures the parsers. */
 const typesOfValues: Readonly<Record<string, string>> = {
   text: "string",
   uuid: "string",
@@ -66,7 +68,7 @@ export async function renderTableTypes(db: Queryable): Promise<string> {
   return `${heading}export interface Tables {\n${members.join("")}}\n${renderColumnTypes(columns)}`;
 }
 
-/** The columns as values: those that statements write with their types, the others with what generates them. */
+/** Returns two constants: the columns that statements write, and those that the database generates. */
 function renderColumnTypes(columns: readonly Column[]): string {
   const tables = [...new Set(columns.map((column) => column.table_name))];
   const written = tables.map((table) => {

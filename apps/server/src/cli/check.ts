@@ -15,6 +15,11 @@ import {
 } from "./context.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
+/*
+ * The commands `check` and `doctor`. `check` looks for stored rows that contradict each other; `doctor` looks for problems of
+ * the deployment, such as its configuration and its disk.
+ */
+
 /** Registers `check`, which checks the invariants of the stored data. */
 export function registerCheck(program: ParentCommand, cli: OpenCli): void {
   program
@@ -48,7 +53,7 @@ interface Report {
   readonly notes: readonly string[];
 }
 
-/** Checks the system that `--system` names, otherwise all. */
+/** Checks the system that `--system` names, otherwise all. The only system is created if there is none. */
 async function checkSystems(context: DeploymentContext): Promise<Result> {
   const { db, system: named } = context;
   const all = named === undefined ? (await systemsOf(db)).map((system) => system.system_id) : [];

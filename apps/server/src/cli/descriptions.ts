@@ -15,6 +15,11 @@ import { addFactOptions, describedFacts, describedJson, readFactOptions } from "
 import { option, readGivenId, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
+/*
+ * Commands with which the operator describes things for GBFS: vehicle types, regions, pricing plans, zones, stations and
+ * bikes. A description consists of facts, such as a name; they take precedence over those of a feed.
+ */
+
 /** A kind of thing that only GBFS publishes, such as a region. It has ids and its own commands. */
 type Noun = {
   readonly [Kind in FactKind]: {
@@ -216,7 +221,7 @@ function usualRule(text: string): UsualZoneRule {
 }
 
 /**
- * Reads a FeatureCollection, or GBFS's `geofencing_zones` document. It has `global_rules`, unless `rule` is given.
+ * Reads a FeatureCollection, or GBFS's `geofencing_zones` document. Without `rule`, it must have `global_rules`.
  * @param rule the rule for zones without one, because map programs write polygons without rules
  */
 function readZones(file: string, text: string, rule: UsualZoneRule | undefined): FactChanges<"geofencing_zones"> {

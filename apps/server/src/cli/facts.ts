@@ -4,7 +4,8 @@ import { textIn } from "../city/descriptions/service.ts";
 import type { ParentCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
 
-// Command-line options that set facts, and the output of facts. Both follow from the contract's list of facts.
+// Facts are the values that GBFS publishes of a system, station or another thing, such as its name. This file has the
+// command-line options that set facts, and the output of facts. Both follow from the contract's list of facts.
 
 /** Adds an option for each fact of a kind. An empty value removes the fact. */
 export function addFactOptions(command: ParentCommand, kind: FactKind): void {
@@ -86,6 +87,7 @@ function helpOf({ kind, words, item }: FieldType, about: string): string {
 
 const IN_LANGUAGE = /^([A-Za-z]{2,3}(?:-[A-Za-z]{2})?)=(.*)$/s;
 
+/** Reads the value of an option. Returns a value of the wrong type as it is: `describe` rejects it later. */
 function readOption(option: string, type: FieldType, values: readonly string[]): unknown {
   const [value = "", ...others] = values;
   if (type.kind === "text" || type.kind === "textUri") {

@@ -23,6 +23,8 @@ import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, stopSig
 import { listOf, option, sourceName, UsageError } from "./options.ts";
 import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
 
+/* The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. */
+
 const sourceOption = () =>
   option("--source <name>", "the name of this feed among the system's sources", sourceName).default("gbfs");
 

@@ -18,6 +18,8 @@ import {
 import { option, sourceName } from "./options.ts";
 import { type Columns, PROGRESS_INTERVAL_MS, type Result, table } from "./output.ts";
 
+/* The commands `import trips`, `import list` and `import undo`. */
+
 const columns: Columns<ImportRow> = {
   id: "id",
   kind: "kind",
@@ -209,7 +211,7 @@ function timeLeft(elapsed: number, share: number): string {
   return minutes < 60 ? `, ${minutes} min left` : `, ${Math.floor(minutes / 60)} h ${minutes % 60} min left`;
 }
 
-/** An import fails when it takes less than one row in twenty. */
+/** The command fails when the import takes less than one row in so many. */
 const LEAST_TAKEN = 20;
 
 /** Tells whether so few rows were taken that the whole file is probably wrong. */

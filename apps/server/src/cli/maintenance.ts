@@ -257,8 +257,8 @@ function distributeDatabase({ output, withDatabase }: CliContext, dryRun: boolea
 const waitTime = duration("0s", "24h");
 
 /**
- * Registers `secrets rotate` and `secrets remove-old-keys`. The keys are those of the secrets file, which encrypt cursors and
- * stored secrets; they are no API keys.
+ * Registers `secrets rotate` and `secrets remove-old-keys`. The keys are those of the secrets file, which encrypt cursors
+ * and stored secrets; they are no API keys.
  */
 export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
   const secrets = program.command("secrets").description("manage the keys of the secrets file");

@@ -15,7 +15,10 @@ import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, pastInstant, plainName, readValue, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
-/** Registers `mds create-agency`, `mds set-agency` and `mds check`. */
+/**
+ * Registers `mds create-agency`, `mds set-agency` and `mds check`. An agency is a city or another authority that reads the
+ * system's data by the Mobility Data Specification (MDS). Its requirement file lists the fields that it asks for.
+ */
 export function registerMds(program: ParentCommand, cli: OpenCli): void {
   const mds = program.command("mds").description("serve cities by the Mobility Data Specification");
   registerCreate(mds, cli);

@@ -6,6 +6,8 @@ import { OPERATOR } from "../city/fleet/station.rules.ts";
 import { shellWord } from "../printable.ts";
 import { duration, integer } from "../runtime/startup/values.ts";
 
+/* Options that several commands have, and readers of the values of options and arguments. */
+
 /** A command was called with an unknown word or value; the message names it and the allowed ones. */
 export class UsageError extends Error {
   override readonly name = "UsageError";

@@ -37,6 +37,7 @@ export function registerSimulate(program: ParentCommand, cli: OpenCli): void {
     .addOption(option("--seed <n>", "random seed; the same seed plans the same city and day", seeds).default(DEMO_SEED))
     .option("--url <base>", "base URL of the service (default: the service of this configuration)")
     .option("--key-file <file>", "file with the operator key for --url (default: the variable OPERATOR_KEY)")
+    // Known only to be refused with an explanation.
     .addOption(new Option("--key <operator key>").hideHelp())
     .action((options) => simulate(cli(), options));
 }
@@ -111,6 +112,7 @@ async function readOperatorKey({ config }: CliContext, options: AccessOptions): 
   return text.trim();
 }
 
+/** @throws Error when the system has stations of another city than the simulated one */
 function mustBeOurs(systemId: string, { stations }: ObservedCity, stationId: string): void {
   if (stations.size === 0 || stations.has(stationId)) return;
   throw new Error(

@@ -113,7 +113,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
       logo_url: branding?.logo === undefined ? null : logoUrl(branding.logo),
       color: branding?.color ?? null,
     },
-    // Uses the keys of webhook secrets, because values that sign-ins encrypt must survive restarts too.
+    // Uses the encryption keys of webhook secrets, because values that sign-ins encrypt must survive restarts too.
     cipher: createTokenCipher(() => options.secrets.webhookKeys, SIGN_IN_PURPOSE),
     passwords: createPasswordHashing(),
     signInMethods,

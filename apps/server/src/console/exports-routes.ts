@@ -85,6 +85,7 @@ function scheduleRoutes(context: ConsoleContext): Pick<ConsoleRoutes["exports"],
   };
 }
 
+/** Returns an export as the page shows it. `is_here`: whether this process finds the file; null: it is not finished. */
 async function shownExport(stored: StoredExport, files: FileSender): Promise<Served<ShownExport>> {
   return {
     ...stored,

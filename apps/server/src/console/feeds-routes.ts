@@ -48,8 +48,8 @@ import type { ConsoleContext, LongReads } from "./context.ts";
 import { shownActs } from "./log-routes.ts";
 
 /*
- * Routes with which the operator brings data in and out: sources and their feeds, imports, the quality of feeds, descriptions
- * (what GBFS publishes of a system, station and so on) and uploads of trip files.
+ * Routes of the operator's pages about data that come in or are published: sources and their feeds, imports, the quality of
+ * feeds, descriptions (what GBFS publishes of a system, a station and so on), and uploads of trip files.
  */
 
 /** Routes with which the operator sees the sources of a system's stations and bikes. */

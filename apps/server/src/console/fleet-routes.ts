@@ -157,6 +157,7 @@ interface ListCall<Filters> {
   readonly request: ConsoleRequest;
 }
 
+/** Returns the route of a list. The list's items are JSON of the contract, which is sent as it is. */
 function listRoute<Position, Filters extends object>(
   { cursorCipher, db }: ConsoleContext,
   list: FleetList<Position, Filters>,

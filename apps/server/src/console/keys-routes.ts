@@ -99,6 +99,7 @@ async function requireOwnKey(context: ConsoleContext, request: ConsoleRequest, i
     throw commandError("not_found", "key", { id });
 }
 
+/** Returns the kind of a key, from which its prefix follows. */
 function kindOf({ partner_id: partnerId, is_sandbox: isSandbox }: KeyRow): KeyKind {
   if (partnerId === null) return "operator";
   return isSandbox ? "test" : "live";

@@ -30,6 +30,8 @@ import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
 import { personWithEmail } from "./people/sign-in.ts";
 import { subjectNames } from "./search/service.ts";
 
+/* Routes of the request log, of usage counts, and of the audit log (whose entries are called acts). */
+
 const DEFAULT_DAYS = 30;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -82,6 +84,7 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
     overTime: requestsOverTime(context, long),
     minutes: async ({ query, request }: Call<MinutesQuery>) => {
       const since = dateOf(query.since) ?? new Date(clock() - HOUR_MS);
+      // Without an end, the range ends in the future, so that it includes the present minute.
       const range = rangeOf(request, query.key_id, since, dateOf(query.until) ?? new Date(clock() + DAY_MS));
       const minutes = await usageByMinute(readingOf(context, long, request), consoleCaller(request).systemId, range);
       return {

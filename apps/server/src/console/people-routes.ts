@@ -10,6 +10,7 @@ import { invitationUrl, normalizedEmail } from "./people/people.rules.ts";
 
 type Routes = ConsoleRoutes;
 
+/** The answer of routes that only change something. */
 const done = { status: 200, body: {} } as const;
 
 /** Routes with which a partner's admins manage its people. */

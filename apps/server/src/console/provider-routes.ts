@@ -26,6 +26,11 @@ import { namedBaseUrl } from "./people/people.rules.ts";
 import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
 import { confirmSession } from "./sessions/service.ts";
 
+/*
+ * Routes of signing in at the operator's identity provider. A route of the page begins an attempt and returns the provider's
+ * address; the provider sends the browser back to `finishAtProvider`, which acts for the purpose of the attempt.
+ */
+
 type Routes = ConsoleRoutes;
 
 /** The routes that send a browser to the identity provider, and the route to which the provider sends it back. */
@@ -94,6 +99,7 @@ async function beginInBrowser(
 async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Promise<string> {
   const { request, reply } = exchange;
   const { searchParams: query } = new URL(request.url, "http://localhost");
+  // Shows a failure on the page of signing in, until the attempt, and so the page on which it began, is known.
   let page = pageOf({ kind: "sign_in" });
   try {
     const { attempt, challenge } = readAttempt(context, attemptToken(request), query);

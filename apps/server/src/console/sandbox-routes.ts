@@ -62,6 +62,7 @@ async function sandboxOf(context: ConsoleContext, request: ConsoleRequest) {
   return caller;
 }
 
+/** Routes that make something happen in a sandbox, move its clock, or begin it anew. */
 function playRoutes(context: ConsoleContext): Pick<Routes, PlayVerb> {
   return {
     play: async ({ params: { name }, request }) => {
@@ -87,6 +88,7 @@ function playRoutes(context: ConsoleContext): Pick<Routes, PlayVerb> {
   };
 }
 
+/** Routes that set and end faults: of the sandbox's answers to requests, and of its webhooks. */
 function faultRoutes(context: ConsoleContext): Pick<Routes, FaultVerb> {
   return {
     addFault: async ({ body, request }) => {

@@ -27,6 +27,11 @@ import { confirmPerson, requireMethod, signInWithPasskey, signInWithPassword } f
 import { clearFrameCookie, clearSessionCookie, setFrameCookie } from "./session-cookie.ts";
 import { confirmSession, endSession, endSessionOf, endSessionsOf, sessionsOf } from "./sessions/service.ts";
 
+/*
+ * Routes of signing in, invitations, the caller's own session and account, and sessions in frames of the operator's portal.
+ * Those of the identity provider are in provider-routes.ts.
+ */
+
 /** Routes for signing in. */
 export function signInRoutes(
   context: ConsoleContext,

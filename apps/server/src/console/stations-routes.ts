@@ -38,6 +38,7 @@ export function stationRoutesOf(
   filtered: FilteredReads,
 ): Pick<ConsoleRoutes, "partnerStations" | "systemStations"> {
   const { db, stationMaps, clock } = context;
+  // Everything that a map has besides its stations.
   const whatHolds = async (systemId: string): Promise<Omit<StationMap, "data">> => {
     const [regions, timeZone] = await Promise.all([regionsOf(db, systemId), timeZoneOfSystem(db, systemId)]);
     const { mapTiles } = context;

@@ -29,6 +29,11 @@ import { startStationNotices } from "../webhooks/notices.ts";
 import { startThresholds } from "../webhooks/thresholds.ts";
 import { startWebhookWorker, type WebhookSettings } from "../webhooks/worker.ts";
 
+/*
+ * Starts the background work of a process. Each piece reports its failures and runs as a condition with a name
+ * (health/conditions). `quietMs` is how long after its last failure it counts as recovered.
+ */
+
 /** Background work of a process. Any number of processes may do the same. */
 interface Work {
   /** Starts no more runs. Resolves when the current run has ended. */

@@ -1,4 +1,7 @@
-/* Every metric of a process as Prometheus is shown it, and as a list for docs/metrics.md. */
+/*
+ * Makes the list of metrics for docs/metrics.md. It reads them from a metrics server with invented figures, as Prometheus
+ * would.
+ */
 import type { CityFigure } from "../../src/city/history/summary.ts";
 import type { SystemBacklog } from "../../src/health/metrics/metrics.ts";
 import { createMetrics, type ReadableMetrics } from "../../src/health/metrics/registry.ts";
@@ -12,7 +15,7 @@ import {
 import { startMetricsServer } from "../../src/health/metrics/server.ts";
 import { watchChecks, watchImports, watchWorks } from "../../src/health/metrics/sources.ts";
 
-/** Reads what a worker shows Prometheus once everything that has labels has happened. */
+/** Returns the text of `/metrics` after events and figures that make every metric appear with all of its labels. */
 export async function readMetrics(): Promise<string> {
   const metrics = createMetrics({ version: "1" });
   const system: SystemBacklog = {
@@ -58,7 +61,7 @@ export async function readMetrics(): Promise<string> {
   }
 }
 
-/** Gives every metric that is read when it is asked for something to show. */
+/** Gives invented figures to all metrics that are read at each scrape. */
 function watchSampled(metrics: ReadableMetrics): void {
   watchFeedAges(metrics.registry, () =>
     Promise.resolve([
@@ -112,7 +115,7 @@ export interface ShownMetric {
   readonly help: string;
 }
 
-/** Lists our metrics in what Prometheus is shown. */
+/** Lists our metrics in the text of `/metrics`. */
 export function metricsIn(text: string): ShownMetric[] {
   return [...text.matchAll(/^# HELP (bikeshare_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)].map(
     ([, name = "", help = "", type = ""]) => ({ name, type, help, labels: [...labelsOf(text, name).keys()] }),

@@ -9,9 +9,14 @@ import type { Database } from "../../storage/db/database.ts";
 import type { TokenCipher } from "../../storage/secrets/encryption.ts";
 import { makeDashboardLink } from "./service.ts";
 
+/*
+ * The route of the operator's API that creates dashboard links, which show a partner's pages in a frame of the operator's
+ * portal. A repeat of a request gets the same link, so the answer is stored, with the link's token encrypted.
+ */
+
 interface LinkRoutesContext extends CommandContext {
   readonly db: Database;
-  /** Encrypts a link's secret in the stored answer, which repeats of the request get. */
+  /** Encrypts a link's token in the stored answer. */
   readonly cipher: TokenCipher;
   readonly baseUrl: () => string;
   /** Origins whose pages may show the dashboard in a frame. */
@@ -40,10 +45,7 @@ export function dashboardLinkRoutes(
   };
 }
 
-/**
- * Returns the link from a stored response, which repeats of the request get. The link's secret is stored encrypted, because
- * it opens pages.
- */
+/** Returns the link from a stored answer, with its token decrypted. */
 function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): DashboardLink {
   // The text was stored above, or by version 0.1.0, which stored the link unencrypted.
   const stored = JSON.parse(kept) as { readonly link: DashboardLink; readonly secret: string } | DashboardLink;

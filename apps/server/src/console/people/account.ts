@@ -20,6 +20,8 @@ import { finishRegistration } from "./passkeys.ts";
 import { findPerson } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 
+/* Changes how a person signs in: passkeys, password, authenticator app, and the account at the identity provider. */
+
 /** A person's methods of signing in. */
 export interface Credentials {
   readonly passkeys: readonly PasskeyRow[];

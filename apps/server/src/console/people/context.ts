@@ -9,6 +9,8 @@ import type { IdentityProvider } from "../identity-provider/provider.ts";
 import type { PasswordHashing } from "./passwords.ts";
 import { normalizedEmail } from "./people.rules.ts";
 
+/* The dependencies of signing in, and the limits of sign-in attempts and of invitations. */
+
 /** The dependencies of signing in. */
 export interface SignInContext extends CommandContext {
   /** The address at which browsers reach the service. */

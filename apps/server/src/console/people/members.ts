@@ -24,6 +24,8 @@ import {
 
 export type { PeopleScope } from "./queries.ts";
 
+/* Lists and changes the members of a partner or of the operator, and revokes invitations. */
+
 /** Returns the members of a partner, or with null of the operator, and who is invited to become one. */
 export async function peopleOf(
   { db, clock }: Pick<CommandContext, "db" | "clock">,

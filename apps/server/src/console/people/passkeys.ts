@@ -16,7 +16,10 @@ import {
 import { type RelyingParty, relyingParty } from "./people.rules.ts";
 import { lockPerson } from "./queries.ts";
 
-/* Adds passkeys and verifies sign-ins with them. Other steps of signing in use its challenges too. */
+/*
+ * Adds passkeys and verifies sign-ins with them. A challenge is an encrypted value that a browser must bring back in time.
+ * Sign-ins at the identity provider and the setup of authenticator apps use challenges too.
+ */
 
 /** Milliseconds in which a browser must answer: enough to fetch a phone from another part of the building. */
 const CHALLENGE_TIMEOUT_MS = 5 * 60_000;

@@ -53,7 +53,7 @@ export function normalizedEmail(email: string): string {
   return email.trim().replaceAll(CASED, (part) => part.toLowerCase());
 }
 
-/** The scope of a membership: a partner of a system, or with null its operator. */
+/** What a membership is for: a partner of a system, or with null its operator. */
 interface Reach {
   readonly systemId: string;
   readonly partnerId: string | null;
@@ -126,6 +126,7 @@ export interface AccountState {
  */
 export type Opening = "takes_over" | "opens" | "needs_sign_in";
 
+/** Returns the effect of a link. Compares proofs over the memberships after the link: the account's, and the new one. */
 export function openingOf(
   link: Reach & { readonly proof: AddressProof | null },
   { proof, hasCredentials, memberships }: AccountState,

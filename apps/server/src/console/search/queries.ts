@@ -2,6 +2,8 @@ import type { FoundEntry } from "@bikeshare/contract/console";
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/* Statements of the dashboard's search, and of the names that its pages show for ids. */
+
 /** The typed text, in the forms in which it is searched for. */
 export interface SearchText {
   /** The whole text, which is compared with ids. */
@@ -14,6 +16,7 @@ export interface SearchText {
   readonly maxRows: number;
 }
 
+// `$3` has the words of the typed text.
 const words = "all (array(select lower(word) from unnest($3::text[]) as word))";
 
 const stationById = (more: string) =>

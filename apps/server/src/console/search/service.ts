@@ -29,6 +29,7 @@ export async function search(
     partnerId === null
       ? await findForOperator(db, systemId, wanted)
       : await findForPartner(db, { systemId, partnerId }, wanted);
+  // Lists an item once that matches both by its id and by its name.
   return [...new Map(found.map((entry) => [`${entry.kind} ${entry.id}`, entry])).values()];
 }
 

@@ -4,6 +4,8 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+/* Statements about sessions, and the memberships that a session gives access to. */
+
 const stored = columnsOfTable("sessions");
 const kept = stored.without("hash", "id_token");
 
@@ -31,7 +33,8 @@ export interface SessionRow extends RowOf<typeof kept> {
 }
 
 // Searches all systems, because a cookie does not name one. The holder of an account with an unproved address may be
-// anybody, and so has no rights of the operator. A partner that is suspended in its live system is suspended in its sandbox.
+// anybody, and so has no rights of the operator. A partner that is suspended in its live system (`home`) is suspended in its
+// sandbox.
 const byHash = statement(
   "sessions.byHash",
   `select ${kept.list("s")}, p.email, p.name,

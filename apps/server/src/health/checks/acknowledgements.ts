@@ -8,13 +8,19 @@ import { deleteAcknowledgement, listAcknowledgements, updateAcknowledgement } fr
 import { recordedResults } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
+/*
+ * Stores and removes acknowledgements: somebody of the operator says that a finding of a check is known. The finding stays
+ * visible, and no more mails about it are sent. An acknowledgement ends at its time (`until`) or, without a time, when the
+ * finding is resolved. It also ends when the finding gets worse: a warning becomes a failure, or its count doubles.
+ */
+
 /**
  * Identifies an acknowledged finding: the check's name, what the check examined (`of`, such as a machine or a system; empty:
  * the deployment), and the subject of the finding.
  */
 export type Acknowledged = Pick<Acknowledgement, "name" | "of" | "subject">;
 
-/** Returns all acknowledgements, including expired ones. */
+/** Returns all stored acknowledgements, also those that have expired and are not deleted yet. */
 export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]> {
   return (await listAcknowledgements(db)).map(({ name, subject, severity, until, ...row }) => ({
     ...{ name, subject, severity, until },
@@ -23,8 +29,8 @@ export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]
 }
 
 /**
- * Acknowledges a check's finding: it stays visible, and no mail is sent until it is resolved, gets worse, or an instant
- * is reached.
+ * Acknowledges a check's finding. `severity` is the one that the actor has seen: a failure that was found since then counts
+ * as worse than an acknowledged warning.
  * @param systemId the actor's system, whose audit log records it
  * @throws ServiceError when the check has no finding, or it belongs to another system
  */
@@ -44,7 +50,7 @@ export async function acknowledge(
       severity,
       acknowledged_at,
       until,
-      // The finding may get worse or be resolved only after what the actor has seen.
+      // Counts as found now: an acknowledged finding that no process finds for a day counts as resolved.
       found_at: acknowledged_at,
       found_count: count,
     });

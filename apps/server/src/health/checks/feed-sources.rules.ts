@@ -166,7 +166,10 @@ export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
   ];
 }
 
-/** Tells whether a source, or one of its feeds, has not been applied for so long that the shown data are too old. */
+/**
+ * Tells whether a source, or one of its feeds, has not been applied for so long that the shown data are too old. A feed that
+ * was never read counts from its first failure.
+ */
 function isTooOld({ feeds, failing_since: failingSince, interval_ms: intervalMs }: SourceFacts, now: number): boolean {
   const before = now - maxPollSilenceMs(intervalMs ?? 0);
   const isBefore = (at: Date | null) => at !== null && at.getTime() < before;

@@ -99,6 +99,7 @@ export async function checkRateLimit(db: Database, { redisUrl }: Pick<Config, "r
 export async function checkPartitions(db: Database, now: number): Promise<CheckResult> {
   const today = dayOf(now);
   const missing: string[] = [];
+  // Today's rows of these tables are in the default partition already, so that today's partition cannot be made any more.
   const staying: string[] = [];
   const overdue: string[] = [];
   for (const table of dailyTables) {

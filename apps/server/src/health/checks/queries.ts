@@ -5,7 +5,10 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
-/* Statements about acknowledgements, stored findings of checks, and mails to the operator. */
+/*
+ * Statements about acknowledgements, stored findings of checks, and mails to the operator. The column `scope` holds what a
+ * check examined, such as a machine or a system; the code calls it `of`. It is not the scope in check.ts.
+ */
 
 export type AcknowledgementRow = Tables["check_acknowledgements"];
 
@@ -62,7 +65,7 @@ export async function deleteEndedAcknowledgements(tx: Transaction, name: string,
   await tx.query(removeEnded, [name, scope]);
 }
 
-/** Records that a process still finds an acknowledged problem. */
+/** Sets when a process last found an acknowledged problem. */
 export async function updateFoundAcknowledgement(
   tx: Transaction,
   { name, scope, subject }: Pick<AcknowledgementRow, "name" | "scope" | "subject">,

@@ -3,7 +3,11 @@ import { type CheckState, isActive, type Notice } from "./check-state.rules.ts";
 import { type CheckName, type CheckResult, failure } from "./check.ts";
 import { type CheckRow, listCheckRows } from "./queries.ts";
 
-/** The names of the checks whose results come from parts of this process, not from a function that looks. */
+/*
+ * Findings of checks that are kept: in the memory of this process (`ProcessReports`), and in the database for all processes.
+ */
+
+/** The checks that no function runs: parts of this process report when a problem begins and ends. */
 export const reportedChecks = ["redis", "replica", "clock"] as const satisfies readonly CheckName[];
 type ReportedCheck = (typeof reportedChecks)[number];
 

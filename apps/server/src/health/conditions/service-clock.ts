@@ -44,6 +44,7 @@ export function createServiceClock(machine: () => number, monotonic: () => numbe
     now: () => Math.floor(monotonic() + offset),
     follow({ at, askedAt, answeredAt }) {
       followed = machineOffset();
+      // The database read its clock between `askedAt` and `answeredAt`: the right offset is between these two.
       const [earliest, latest] = [at - answeredAt, at - askedAt];
       const differenceMs = Math.max(0, earliest - followed, followed - latest);
       // Changes the offset by the least that agrees with the database, so that the time hardly jumps at a comparison.

@@ -142,6 +142,7 @@ function checkDistribution(db: Database): Promise<CheckResult[]> {
   });
 }
 
+/** Checks for large indexes that nothing uses. */
 async function checkUse(db: Database): Promise<CheckResult[]> {
   const unused = await listUnusedIndexes(db, MIN_UNUSED_INDEX_BYTES);
   return unused.length === 0 ? [ok("unused indexes", "each large one is used")] : unused.map(judgeUnusedIndex);

@@ -83,6 +83,7 @@ export function watchFeedAges(registry: Registry, read: () => Promise<readonly F
 
 /** Adds the fleet, stations and rides of each system. */
 export function watchCity(registry: Registry, read: () => Promise<readonly CityFigure[]>): void {
+  // All three gauges share one reading. The first begins it, because gauges are collected in the order of registration.
   let reading: Promise<readonly CityFigure[]> = Promise.resolve([]);
   const only = async (of: CityFigure["of"]) => (await reading).filter((figure) => figure.of === of);
   const valueOf = ({ n }: CityFigure) => n;
@@ -140,6 +141,7 @@ export function watchReservations(registry: Registry, read: () => Promise<readon
 
 /** Adds PostgreSQL's figures of itself and of its replicas. */
 export function watchDatabaseHealth(registry: Registry, read: () => Promise<DatabaseHealth>): void {
+  // Read by the first group of gauges; the replicas' gauges, which are collected later, share it.
   let reading: Promise<readonly DatabaseHealth[]> = Promise.resolve([]);
   const whole: readonly [name: string, help: string, valueOf: (health: DatabaseHealth) => number][] = [
     ["bikeshare_postgres_size_bytes", "Size of the database.", (health) => health.size_bytes],

@@ -96,6 +96,7 @@ export function watchWorks(registry: Registry, read: () => readonly WorkStatus[]
 
 /** Adds the imports that run, in any process. */
 export function watchImports(registry: Registry, read: () => Promise<readonly RunningImports[]>): void {
+  // Read by the first group of gauges; the gauge of rows, which is collected later, shares it.
   let reading: Promise<readonly RunningImports[]> = Promise.resolve([]);
   const labelsOf = ({ systemId: system, kind }: RunningImports) => ({ system, kind });
   watchSamples(

@@ -95,6 +95,7 @@ function reporting(exporter: SpanExporter, { onSent, onError }: OpenTelemetryOpt
   };
 }
 
+/** The SDK's spans behind ours, for links. */
 const wrapped = new WeakMap<Span, OtelSpan>();
 
 function wrap(span: OtelSpan, tracer: OtelTracer, context: Context): Span {
@@ -154,6 +155,7 @@ function recordAttempt(attempt: TracedAttempt, { tracer, sampling, traceIds, rat
 /** Characters of an identifier behind its prefix. */
 const ID_LENGTH = 22;
 
+/** Returns the id of a delivery's event: behind their prefixes, both begin with the same characters. */
 function eventOf(deliveryId: string): string {
   const start = deliveryId.indexOf("_") + 1;
   return `event_${deliveryId.slice(start, start + ID_LENGTH)}`;
@@ -172,7 +174,7 @@ function attemptsTrace(eventId: string) {
   };
 }
 
-/** Generates random ids, except for a trace whose id is given. */
+/** Generates random ids, except during the creation of a span whose trace id is given (`during`). */
 class ChosenTraceIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   #chosen: string | undefined;

@@ -20,6 +20,8 @@ import { sumWholePast } from "../../city/history/sums.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../storage/db/database.ts";
 
+/* Fills a system with the made-up city of `start`: stations, bikes and the rides of four weeks. */
+
 type DemoContext = ActorContext & { readonly db: Database };
 
 /** A fixed seed, so that the city is always the same. */
@@ -80,6 +82,7 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string, i
   assertAllDone(await startRides(context, systemId, underWay.map(startOf)));
   const days = daysOf(history.rides, changes, now);
   const firsts = days.splice(0, FIRST_DAYS);
+  // The invented past replaces the first states of the stations, which were recorded at their creation just now.
   await db.transaction((tx) => deleteCreation(tx, systemId, new Date(now)));
   // Writes both days at the same time, because PostgreSQL uses a separate processor for each. Each has a separate slot of
   // the counts, so that they do not wait for each other.
@@ -139,6 +142,7 @@ function daysOf(rides: readonly CityRide[], changes: readonly StationChange[], n
   const latest = new Map<string, PastState>();
   let begun = 0;
   for (const change of changes) {
+    // Begins each day up to that of the change with the states in which the day before ended.
     for (; begun < indexOf(change.at);) {
       const day = days[++begun];
       for (const state of latest.values()) day?.states.push({ ...state, at: day.since });

@@ -9,6 +9,8 @@ import { invitationUrl } from "../../console/people/people.rules.ts";
 import { issueKey, keyFor, removeKey } from "../../partners/keys/service.ts";
 import { createPartner, type PartnerRow, partnersOf } from "../../partners/service.ts";
 
+/* What `start` and `simulate` need besides a city: a sample receiver, a partner, API keys, and sign-in links. */
+
 /** An example of a partner's webhook receiver, on this machine's loopback address. */
 export interface SampleReceiver {
   /** The address of the receiver; the port differs at each start. */

@@ -6,6 +6,8 @@ import type { Conditions } from "../../health/conditions/conditions.ts";
 import type { Logger } from "../../logger.ts";
 import { codeOf } from "../../storage/db/errors.ts";
 
+/* Reads the certificate of HTTPS, and replaces it in a running server when its files change. */
+
 /** The certificate chain and private key that HTTPS is served with, in PEM. */
 export interface Certificate {
   readonly cert: Buffer;

@@ -6,6 +6,11 @@ import { type Config, ConfigError } from "../../config.ts";
 import { codeOf, isDiskFull, isUnavailable, sqlState } from "../../storage/db/errors.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
 
+/*
+ * Finds and explains what keeps a service from starting: the database, the ports, the certificate and the data directory. An
+ * explanation names the variable to correct.
+ */
+
 /**
  * Explains why the database could not be opened: the variable, the error and the remedy.
  * @returns a ConfigError, or `error` itself when the configuration is not the cause
@@ -72,6 +77,7 @@ const UNTRUSTED_CERTIFICATE_CODES: ReadonlySet<string> = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
+/** Returns the advice for each code: of PostgreSQL (SQLSTATE), or of the operating system. */
 function byCode(names: {
   readonly at: string;
   readonly user: string;

@@ -5,6 +5,8 @@ import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { type Config, ConfigError } from "../../config.ts";
 
+/* The dashboard's pages and their branding. In the repository, the pages are built when they are missing or old. */
+
 /** The operator's name, colour and logo on the pages. */
 export interface Branding {
   readonly name: string | undefined;
@@ -145,6 +147,7 @@ async function newestSource(sourceDirectory: string): Promise<number> {
   return Math.max(...(await Promise.all(files.map((file) => modifiedAt(join(sourceDirectory, file))))));
 }
 
+/** Returns when a file was modified; a file that is missing counts as older than any other. */
 async function modifiedAt(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined);
   return found?.mtimeMs ?? Number.NEGATIVE_INFINITY;
@@ -152,6 +155,7 @@ async function modifiedAt(file: string): Promise<number> {
 
 function runBuilder(builder: string, args: readonly string[], running: Set<ChildProcess>): Promise<void> {
   const child = spawn(process.execPath, [builder, ...args], {
+    // The sources' directory, below which the builder is at node_modules/vite/bin/vite.js.
     cwd: dirname(dirname(dirname(dirname(builder)))),
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 
+/* How a long-running command learns that it must stop: by signals, by the end of its launcher, or because it hangs. */
+
 /** The process table of this machine. */
 export interface Processes {
   /** Returns the parent of a process; undefined: there is no such process. */
