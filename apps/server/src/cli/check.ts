@@ -16,8 +16,8 @@ import {
 import { type Columns, type Result, table } from "./output.ts";
 
 /*
- * The commands `check` and `doctor`. `check` looks for stored rows that contradict each other; `doctor` looks for problems of
- * the deployment, such as its configuration and its disk.
+ * The commands `check` and `doctor`. `check` looks for stored rows that contradict each other; `doctor` looks for problems
+ * of the deployment, such as its configuration and its disk.
  */
 
 /** Registers `check`, which checks the invariants of the stored data. */

@@ -14,6 +14,11 @@ import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.t
 import { UsageError } from "./options.ts";
 import { createOutput, type Output } from "./output.ts";
 
+/*
+ * The command line `bikeshare`: reads the global options, loads the module of the command that is called, gives it a context
+ * (configuration, clock, database), and turns an error into an exit status.
+ */
+
 /**
  * Runs the command line of this process.
  * @param machineClock milliseconds since 1970

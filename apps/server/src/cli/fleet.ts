@@ -11,6 +11,8 @@ import { registerFleetFacts } from "./descriptions.ts";
 import { limitOption, option, pastInstant, readValue, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
+/* The commands `stations`, `bikes` and `rides`, which read lists and end rides whose end was never reported. */
+
 /** Maximum rows of a list. Too high: the rows fill memory. Use the API to read everything. */
 const MAX_LIMIT = 10_000;
 

@@ -1,5 +1,7 @@
 import { escapeUnprintable, printable } from "../printable.ts";
 
+/* Prints the results of commands: as text for people, or with `--json` for programs. */
+
 /** The result of a command. `--json` prints `object` alone; people see facts, a table, a text and notes. */
 export interface Result {
   readonly object: object;

@@ -46,6 +46,7 @@ const hintContextOf = (issuer: string | undefined, personId: string) => `id toke
  */
 const MAX_HINT_LENGTH = 4_000;
 
+/** Encrypts an ID token for signing out later. Empty for a token that is too long: the provider then asks the person. */
 function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: string, idToken: string): string {
   return idToken.length > MAX_HINT_LENGTH
     ? ""

@@ -186,7 +186,7 @@ function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) =>
     },
     test: async (call: WithBody<Call, { readonly event?: string | undefined }>) => {
       const { personId, actor, scope } = callerOf(call);
-      // Counts against the same limit as a probe of an address: both send a request to a URL that the person chose.
+      // Counts against the same limit as a probe: both call an address whenever the person asks for it.
       context.addressProber.count(personId);
       const id = await sendTestDelivery({ ...context, actor }, { ...scope, event: call.body.event });
       return { status: 200 as const, body: { delivery_id: id } };

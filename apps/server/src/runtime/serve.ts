@@ -10,6 +10,11 @@ import { auditLogOwner } from "../storage/partitions/service.ts";
 import type { ServeOptions } from "./running-service.ts";
 import { checkBeforeStart, explainDatabaseFailure } from "./startup/checks.ts";
 
+/*
+ * Opens what a service depends on, such as its log and its database, and starts it by `runService` (running-service.ts).
+ * That module is large, so it is loaded while an embedded PostgreSQL starts.
+ */
+
 /** A running service. */
 export interface Service {
   /** The base URL for callers; undefined for a process that answers no requests. */

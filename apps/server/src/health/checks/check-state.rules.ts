@@ -1,6 +1,6 @@
 /**
  * The states of a check with findings over time: when mails are sent, and when it counts as resolved. A check begins with a
- * finding, and ends after some minutes without one. The first mail is sent when the findings have lasted for two minutes.
+ * finding, and ends after a while without one. The first mail is sent when a finding has lasted for two minutes.
  */
 import { utcMinute } from "../../iso-instant.ts";
 import type { CheckResult } from "./check.ts";

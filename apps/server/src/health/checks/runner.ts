@@ -200,6 +200,7 @@ async function tell(
         whenFound(stored.get(keyOf(sighting)), sighting, now, { isReminded: !check.isPermitted, isAcknowledged }),
       );
       for (const result of found(results)) {
+        // Each result has an acknowledgement of its own; the check as a whole is acknowledged if all of them are.
         const acknowledgement = acknowledgementOf(known, check.of, result, now);
         if (acknowledgement !== undefined && now - acknowledgement.foundAt.getTime() >= FOUND_INTERVAL_MS)
           await updateFoundAcknowledgement(tx, { ...acknowledgement, scope: check.of }, new Date(now));
