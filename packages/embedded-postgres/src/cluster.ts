@@ -20,6 +20,11 @@ import {
   writeDurably,
 } from "./operating-system.ts";
 
+/*
+ * Finds or creates a cluster: the files of one PostgreSQL server. Most of the cases are for a process that runs as root.
+ * PostgreSQL refuses to run as root, so it gets an unprivileged account, which must reach the files while nobody else can.
+ */
+
 /** The directory of one cluster: it contains data/, connection.json and settings.conf. */
 export type Home = {
   directory: string;
@@ -130,7 +135,9 @@ async function ownerOf(path: string): Promise<Account | undefined> {
 /** Returns the account for an existing cluster: its owner, because PostgreSQL runs only as the owner of its files. */
 async function accountFor(owner: Account, home: string): Promise<Account | undefined> {
   const uid = ownUid();
+  // Windows, or an ordinary account that owns the files: PostgreSQL runs as the account of this process.
   if (uid === undefined || (owner.uid === uid && uid !== 0)) return undefined;
+  // Only root may start a program as another account, and PostgreSQL does not run as root.
   if (uid !== 0 || owner.uid === 0) {
     throw new EmbeddedPostgresError(
       `${home} belongs to account ${owner.uid}. Start as that account (not root), or choose another DATA_DIR.`,

@@ -6,6 +6,11 @@ import pg from "pg";
 import { z } from "zod";
 import { EmbeddedPostgresError, writeDurably } from "./operating-system.ts";
 
+/*
+ * What the service and the embedded PostgreSQL agree on: the connection file, the role and the database, and PostgreSQL's
+ * settings.
+ */
+
 /** The address of our PostgreSQL, and the passwords of its two roles. Stored in a file that only its owner may read. */
 const connectionShape = z.object({
   port: z.number().int().min(1024).max(65535),
@@ -79,6 +84,7 @@ export function runAsSuperuser({ port, superuserPassword }: Connection, statemen
   });
 }
 
+// The SQLSTATE codes of errors that are handled here.
 const INVALID_PASSWORD = "28P01";
 const INVALID_AUTHORIZATION = "28000";
 const INVALID_CATALOG_NAME = "3D000";
@@ -98,6 +104,7 @@ export async function ensureDatabase(connection: Connection): Promise<void> {
     const code = error instanceof pg.DatabaseError ? error.code : undefined;
     // All connections are in use, so the database exists.
     if (code === TOO_MANY_CONNECTIONS) return;
+    // The role is missing or has another password, or the database is missing.
     if (code !== INVALID_PASSWORD && code !== INVALID_AUTHORIZATION && code !== INVALID_CATALOG_NAME) throw error;
     await createDatabase(connection);
   }
@@ -110,6 +117,7 @@ export function isPassing(error: unknown): boolean {
   return [ADMIN_SHUTDOWN, CRASH_SHUTDOWN, CANNOT_CONNECT_NOW].includes(error.code ?? "");
 }
 
+/** Creates the role, or gives it the password of the connection file, and creates the database if it is missing. */
 async function createDatabase({ port, password, superuserPassword }: Connection): Promise<void> {
   await withClient(`postgresql://${SUPERUSER}:${superuserPassword}@127.0.0.1:${port}/postgres`, async (client) => {
     const role = await client.query("select from pg_roles where rolname = $1", [DATABASE]);

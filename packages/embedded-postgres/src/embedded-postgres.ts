@@ -91,7 +91,10 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   }
 }
 
-/** This process as a user of a cluster. `user`: its share of `postgresql.users`. `mutex` tries to take `postgresql.lock`. */
+/**
+ * This process as a user of a cluster. `user`: its shared lock on `postgresql.users`. `mutex` tries to take
+ * `postgresql.lock`.
+ */
 type Membership = {
   cluster: Cluster;
   user: KernelLock;
@@ -107,6 +110,7 @@ type Membership = {
  */
 const SURVIVOR_SECONDS = 15;
 
+/** Tells whether no process uses the server. Then nobody knows its port, and it may be moved to another one. */
 function isUnused(usersFile: string): boolean {
   const alone = tryExclusiveLock(usersFile);
   alone?.release();
@@ -116,6 +120,7 @@ function isUnused(usersFile: string): boolean {
 async function startOrJoin(membership: Membership, isFirst: boolean): Promise<EmbeddedPostgres> {
   const { cluster, mutex, usersFile, mutexFile } = membership;
   const findFull = () => findFullDisk(dataOf(cluster.home));
+  // A line of an earlier run, which `findFullDisk` does not report.
   const fullBefore = await findFull();
   // The watch begins before PostgreSQL starts, because this process may be killed at any moment afterwards.
   const watch = watchForSurvivor({ ...cluster, usersFile, mutexFile }, membership.survivorSeconds);

@@ -151,7 +151,7 @@ export async function assertTrusted(directory: string): Promise<void> {
 
 /**
  * Replaces a file atomically and durably: after a power cut it has either the old content or the new one. A file that root
- * writes gets the owner of its directory, so that one start as root does not lock that account out.
+ * writes gets the owner of its directory, so that one start as root does not lock the directory's owner out.
  */
 export async function writeDurably(file: string, content: string, mode: number): Promise<void> {
   const temporary = `${file}.partial`;

@@ -13,6 +13,7 @@ export const pidFileOf = (data: string) => join(data, "postmaster.pid");
 /** Returns the content of postmaster.pid, whether current or left over from a dead server. */
 export async function readPidFile(data: string): Promise<Postmaster | undefined> {
   try {
+    // Line 1 has the pid, line 4 the port, line 8 the status.
     const lines = (await readFile(pidFileOf(data), "utf8")).split("\n");
     const pid = Number(lines[0]);
     // A file that is being written may not have a pid yet.
@@ -51,6 +52,7 @@ export async function isPostmasterOf(pid: number, data: string): Promise<boolean
   }
 }
 
+/** Tells whether a process has this pid. A process of another account (EPERM) counts too. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

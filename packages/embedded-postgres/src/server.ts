@@ -62,7 +62,7 @@ export async function ensureRunning(
       cluster.log({ event: "started", pid: result.ready.pid, port });
       return result.ready;
     }
-    // 300 attempts, 100 ms apart, take 30 s.
+    // This does not count as a failure of ours. 300 attempts, 100 ms apart, take 30 s.
     if (isAnotherThere(result.failure) && attempt < 300) {
       await sleep(100, undefined, { signal: options.signal });
       continue;
@@ -126,6 +126,7 @@ async function removeStalePidFile(cluster: Cluster): Promise<void> {
   cluster.log({ event: "stale_pid_file_removed", pid: left.pid });
 }
 
+/** Starts PostgreSQL once. @returns the running server, or what it printed and logged before it ended */
 async function start(
   cluster: Cluster,
   port: number,
@@ -196,6 +197,7 @@ function isAnotherThere(failure: string): boolean {
   return failure.includes("pre-existing shared memory block") || failure.includes('lock file "postmaster.pid"');
 }
 
+/** Prepares another attempt after a failed start: takes another port, or waits. @throws EmbeddedPostgresError to give up */
 async function prepareRetry(
   cluster: Cluster,
   failure: string,

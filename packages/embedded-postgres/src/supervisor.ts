@@ -13,7 +13,7 @@ import { type Cluster, ensureRunning } from "./server.ts";
  * outage.
  */
 const POLL_INTERVAL_MS = 100;
-/** A server that lived this long before it died is restarted without delay. */
+/** A server that died sooner counts as an early death. From the second early death in a row on, restarts are delayed. */
 const PROVEN_AFTER_MS = 10_000;
 /**
  * Maximum delay of a restart. Too low: fills the log of a machine whose disk is full. Too high: delays the restart once
@@ -108,6 +108,7 @@ export interface SurvivorWatch {
  */
 export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): SurvivorWatch {
   if (process.platform === "win32") return { end: () => undefined };
+  // The program has the ending of this file: `.ts` in the sources, `.js` in a build.
   const program = fileURLToPath(new URL(`end-survivor${import.meta.url.slice(-3)}`, import.meta.url));
   const conditions = process.execArgv.filter((word) => word.startsWith("--conditions="));
   const shell = spawn(
@@ -125,5 +126,5 @@ export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): Surv
   return { end: () => void shell.stdin.end("left\n") };
 }
 
-/** The shell's program. `read` fails when the pipe closes without a line. */
+/** The shell's program. `read` fails when the pipe closes without a line. `$1` is the seconds; a command follows it. */
 const SCRIPT = 'read -r _ && exit 0; sleep "$1"; shift; exec "$@"';

@@ -133,6 +133,7 @@ class Client implements HttpClient {
     connection.send(request, (answer, isReusable) => {
       this.#pending--;
       if (!isReusable) this.#open.delete(connection);
+      // The next request is sent before the caller handles the answer, so that its handling delays no request.
       const next = this.#queue.shift();
       if (next !== undefined) this.#run(isReusable ? connection : this.#connect(), next);
       else if (isReusable) this.#idle.push(connection);
@@ -231,6 +232,7 @@ class Connection {
     this.#socket.setTimeout(0);
     const { status, bytes } = response;
     const isReusable = response.keepsAlive() && !this.#isEnded;
+    // It answers nothing more, because `#onAnswer` is cleared.
     if (!isReusable) this.end();
     const answer: Answer = {
       ...{ status, bytes, startedAt: this.#startedAt, endedAt },

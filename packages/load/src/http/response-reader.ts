@@ -59,11 +59,13 @@ export class ResponseReader {
 
   /** @returns the bytes of the part that belong to the body */
   #readHead(part: Buffer): Buffer {
+    // In latin1 each character is one byte, so positions in the text are positions in the bytes.
     const before = this.#head.length;
     const text = this.#head + part.toString("latin1");
     const end = text.indexOf("\r\n\r\n");
     this.#head = end === -1 ? text : text.slice(0, end);
     if (end === -1) return part.subarray(part.length);
+    // The text begins with `HTTP/1.1 200`.
     this.status = Number(text.slice(9, 12));
     const rest = part.subarray(end + 4 - before);
     if (this.status < 200 && this.status !== 101) {

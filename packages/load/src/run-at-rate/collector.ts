@@ -29,6 +29,7 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
   const seconds: SecondResult[] = [];
   const counts = new Map<number, SecondCount[]>();
   const contract = createContractCheck();
+  /** Adds a worker's counts of a second. The second is complete when every worker has sent its counts. */
   const takeSecond = (count: SecondCount) => {
     const parts = [...(counts.get(count.second) ?? []), count];
     counts.set(count.second, parts);
@@ -56,6 +57,7 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
           outcomes: mergedOutcomes(reports.filter(({ name }) => name === stream.name)),
         };
       });
+      // The last seconds may lack the counts of workers that finished earlier.
       for (const part of counts.values()) seconds.push(mergedSecond(part));
       return {
         startedAtMs,
@@ -100,6 +102,7 @@ function mergedOutcomes(reports: readonly StreamReport[]): OutcomeCount[] {
 function totalsOf(streams: readonly StreamResult[], plan: Plan): Totals {
   const outcomes = streams.flatMap(({ outcomes: ofStream }) => ofStream);
   const sum = (of: readonly OutcomeCount[]) => of.reduce((total, { count }) => total + count, 0);
+  // The outcome of an answered request begins with its status. Others, such as `timeout`, begin with a letter.
   const answered = sum(outcomes.filter(({ outcome }) => /^\d/.test(outcome)));
   return {
     started: sum(outcomes),

@@ -69,6 +69,7 @@ export const historyReading: CreateScenario = ({ keys, random, world }) => {
   };
 };
 
+/** Reads pages of the stations at instants since the start of the run. A page of a settled instant must stay the same. */
 function pastStations({ stations }: World, random: Random): () => Question {
   const begins = Date.now();
   const pages = Math.max(1, Math.ceil(stations.length / MAX_PAGE_SIZE));
@@ -77,6 +78,7 @@ function pastStations({ stations }: World, random: Random): () => Question {
     const settled = Math.max(0, Date.now() - SETTLED_MS - begins);
     const instant = begins + random.between(0, Math.floor(settled / INSTANT_STEP_MS)) * INSTANT_STEP_MS;
     const [at, page] = [new Date(instant).toISOString(), random.between(1, pages)];
+    // Decided when the request is made: an answer to an earlier request may lack what was committed afterwards.
     const isPast = Date.now() >= instant + SETTLED_MS;
     return {
       request: apiRequest("stations.list", { query: { at, page, limit: MAX_PAGE_SIZE } }),
@@ -94,6 +96,10 @@ function pastStations({ stations }: World, random: Random): () => Question {
   };
 }
 
+/**
+ * Reads the system's summary. The rides of a step must not become fewer. Only requests that were sent after an earlier answer
+ * are compared with that answer, because concurrent requests may be answered in any order.
+ */
 function summaries(): () => Question {
   const rides = new Map<string, { readonly most: number; readonly answeredAt: number }>();
   return () => ({
@@ -111,6 +117,7 @@ function summaries(): () => Question {
   });
 }
 
+/** Walks the flows by cursor, again from the start after the last page. */
 function flowWalk(): () => Question {
   let cursor: string | undefined;
   return () => ({

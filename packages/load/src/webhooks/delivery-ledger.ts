@@ -57,6 +57,7 @@ export function createDeliveryLedger(): DeliveryLedger {
       const receipts = receiptsOf(endpoint);
       const name = `${event} ${subjectId}`;
       const delayMs = receivedAt - occurredAt;
+      // The delay of the first arrival stays.
       const receipt = receipts.get(name) ?? { times: 0, deliveryIds: new Set(), delayMs };
       receipts.set(name, receipt);
       receipt.times++;

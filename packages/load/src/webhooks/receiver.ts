@@ -5,6 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Delivery, SIGNATURE_HEADER, verify } from "@bikeshare/webhooks";
 import { createDeliveryLedger, type DeliveryLedger } from "./delivery-ledger.ts";
 
+/*
+ * Plays the partners' webhook receivers in load tests and benches: accepts deliveries, verifies their signatures, and keeps a
+ * ledger of what arrived. receiver-process.ts runs it in a process of its own.
+ */
+
 /** The behaviour of partners' receivers. */
 export interface ReceiverOptions {
   /** Loopback addresses, each a separate origin, as partners' receivers have. Default: one. */

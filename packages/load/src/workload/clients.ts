@@ -3,6 +3,11 @@ import type { Random } from "@bikeshare/simulator";
 import type { Ledger } from "./ledger.ts";
 import { type Answer, errorOf } from "./requests.ts";
 
+/*
+ * The clients of a workload: riders (through the operator interface), holders, which reserve bikes as partners do, and
+ * readers. Each records in the ledger what the service has acknowledged. verify.ts compares that with the stored data.
+ */
+
 /** The resources and the duration of one client of a workload. */
 export interface ClientOptions {
   readonly name: string;
@@ -55,6 +60,7 @@ export async function runReader(options: ClientOptions): Promise<void> {
   while (!options.signal.aborted) {
     const path = random.pick(paths);
     const { status, body } = await ledger.requests.send({ kind: "read", method: "GET", path, key });
+    // The answer of /v1/me is one object, not a list.
     const isList = path === "/v1/me" || (typeof body === "object" && body !== null && "data" in body);
     if (status !== 200 || !isList) ledger.failures.push(`GET ${path}: ${status} ${JSON.stringify(body).slice(0, 200)}`);
     await pause(options);
@@ -101,7 +107,7 @@ async function reserve(options: ClientOptions, n: number): Promise<string | unde
   const isLeft = random.next() < expiringShare;
   const body = {
     station_id: random.pick(stationIds),
-    // Riders return, some while they still have a reservation.
+    // A client stands for 40 riders. Some ask again while they still have a reservation, and are refused.
     rider_ref: `${name}-rider-${random.between(1, 40)}`,
     // Reservations that the client ends itself are held long enough to outlast any outage of the service.
     hold_minutes: isLeft ? 1 : 30,

@@ -48,6 +48,7 @@ export function createRequests(base: string, options: Partial<HttpClientOptions>
   const wrongAnswers: string[] = [];
   let waiting: { readonly since: number; readonly kinds: Set<RequestKind>; readonly done: () => void }[] = [];
 
+  /** Ends the waits of `untilServed` that an answered request satisfies: those that began before it was sent. */
   const noteSuccess = (kind: RequestKind, sentAt: number) => {
     for (const each of waiting) {
       if (sentAt >= each.since) each.kinds.delete(kind);
@@ -88,6 +89,10 @@ export function createRequests(base: string, options: Partial<HttpClientOptions>
   };
 }
 
+/**
+ * Judges an answer: `answer` is a decision of the service; `error` says why the request is to be repeated; `wrong` says what
+ * no answer may be, even during an outage.
+ */
 function judge({ status, outcome, body: text, headers }: HttpAnswer): {
   answer?: Answer;
   error?: string;
@@ -106,6 +111,7 @@ function judge({ status, outcome, body: text, headers }: HttpAnswer): {
     return { error: outcome, ...(headers["retry-after"] === undefined && { wrong: "503 without Retry-After" }) };
   }
   if (status >= 500) return { error: outcome, wrong: `${status} ${text.slice(0, 200)}` };
+  // An earlier attempt of the same request is still being carried out: a later repeat gets its answer.
   return errorOf(body) === "idempotency_in_progress" ? { error: outcome } : { answer: { status, body } };
 }
 

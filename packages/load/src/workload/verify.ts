@@ -130,9 +130,13 @@ function isSameTime(shown: unknown, sent: string | undefined): boolean {
   return aheadMs >= 0 && aheadMs <= MAX_AHEAD_MS;
 }
 
+/** The status that the service shows at the end, by how the client ended a reservation. `left`: it let it expire. */
 const SHOWN_STATUS = { none: "active", cancelled: "cancelled", fulfilled: "fulfilled", left: "expired" } as const;
 
-/** Expects exactly the acknowledged reservations, each as it ended. A repeat must not create a second one. */
+/**
+ * Expects exactly the acknowledged reservations, each as it ended. A repeat must not create a second one. If others may end
+ * reservations, only one that its client has cancelled has a certain end.
+ */
 function compareReservations(ledger: Ledger, partner: number, shown: readonly Item[], { expect }: Findings): void {
   const byId = new Map(shown.map((reservation) => [reservation["id"], reservation]));
   for (const [id, acknowledged] of ledger.reservations) {

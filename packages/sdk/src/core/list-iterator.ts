@@ -4,6 +4,11 @@ import { MAX_PAGE_SIZE } from "../routes.generated.ts";
 import { createMutex } from "./mutex.ts";
 import type { Query } from "./request.ts";
 
+/*
+ * Reads a list page by page, and knows at each moment from where a later program could go on. A list is read in one of three
+ * ways: by cursor or page number; as a followed list, by the changes since a checkpoint; or after an item's id (events).
+ */
+
 /** A position in a list: a page, and how far the caller has read it. Without `cursor` and `page` it is the first page. */
 export interface Position {
   readonly cursor?: string | undefined;
@@ -33,6 +38,7 @@ export function queryAt(
   isIteration: boolean,
 ): Query {
   const size = isIteration ? Math.max(filters.limit ?? MAX_PAGE_SIZE, offset) : filters.limit;
+  // True or undefined, so that `isBeginning && BEGINNING` is the time or undefined.
   const isBeginning = since === "" || undefined;
   const from = { changes_since: since || undefined, updated_since: isBeginning && BEGINNING };
   return { ...filters, ...(since !== undefined && from), cursor, page, limit: page ? limit : size };
@@ -63,6 +69,7 @@ export function nextPosition(
   if (!asked.cursor && !isByChanges) {
     const { page: askedPage = 1, limit } = asked;
     if (page !== askedPage) throw wrongField("page");
+    // Not written as `<`, so that a total that is not a number fails too.
     if (!(totalPages >= askedPage)) throw wrongField("total_pages");
     if (asked.page) return totalPages > askedPage ? { page: askedPage + 1, limit } : undefined;
     if (totalPages > 1 && !cursor) throw wrongField("next_cursor");

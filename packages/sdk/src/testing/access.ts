@@ -15,7 +15,9 @@ import {
   serviceError,
 } from "./rules.ts";
 
-/** The properties of a new key. Defaults: every scope, the fake's rate limit, the first partner, no expiry. */
+/* Who may call the fake (API keys), and which requests are repeats (the header `Idempotency-Key`). */
+
+/** The properties of a new API key. Defaults: every scope, the fake's rate limit, the first partner, no expiry. */
 export interface FakeKeyInput {
   readonly scopes?: readonly Scope[] | undefined;
   /** Requests in any 60 s. */

@@ -10,6 +10,8 @@ import {
   viewOf,
 } from "./rules.ts";
 
+/* The bikes of a fake, and the counters of stations that follow from them. city.ts describes what is stored of each. */
+
 /** The location of a bike. */
 export type BikeLocation = Pick<Bike, "station_id" | "lat" | "lon">;
 
@@ -47,7 +49,7 @@ export function writeBike(city: City, bike: BikeRecord): void {
   const held = city.bikes.get(bike.reported.id);
   const [before, after] = [held && shownBike(held), shownBike(bike)];
   city.bikes.set(after.id, bike);
-  // A feed's counters include a bike already before it is known here.
+  // Given counters, like a feed's, include a new bike already.
   const shifts = before === undefined ? [] : counterShifts(before, after);
   for (const id of new Set([before?.station_id, after.station_id])) {
     const station = city.stations.get(id ?? "");

@@ -22,12 +22,15 @@ export interface FakePartner {
   readonly name: string;
 }
 
+/** A station, and the facts that decide how it changes. */
 export interface StationRecord {
+  /** The station as partners see it. */
   readonly shown: Station;
-  /** Whether a test has given the counters, as a feed does. Otherwise the station's bikes are counted. */
+  /** Whether the new station came with counters, as from a feed. Otherwise the station's bikes are counted. */
   readonly areCountersGiven: boolean;
   /** The last given number of free docks, plus the bikes that stood there then; null: none was given. */
   readonly docksBase: number | null;
+  /** Whether the station has been installed at any time. One that never was is `planned`. */
   readonly wasInstalled: boolean;
 }
 
@@ -79,6 +82,7 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     reservationOwners: new Map<string, string>(),
     /** Oldest first. */
     events: new Array<RecordedEvent>(),
+    /** The order in which items have changed, for lists that can be followed. */
     changes: createChangeLog(),
   };
 }

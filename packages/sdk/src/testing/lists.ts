@@ -28,10 +28,16 @@ export interface Listing<Item> {
   readonly items: () => readonly Item[];
 }
 
-/** An item's position: its sort text and its id. If the walk will end with a checkpoint, the position contains that too. */
+/**
+ * An item's position: its sort text and its id. A list that is read with `updated_since` ends with a checkpoint, from which
+ * the caller can follow later changes. The checkpoint is taken at the first page; the cursors carry it to the last page.
+ */
 type Position = readonly [order: string, id: string, checkpoint?: number | null];
 
-/** A walk through changes: the position after which it continues, and the position at which it ends. */
+/**
+ * A walk through the pages of `changes_since`: the position in the order of changes after which it continues, and the
+ * position at which it ends.
+ */
 type ChangeWalk = readonly [after: number, upto: number];
 
 /**
@@ -58,6 +64,7 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
   const last = found.at(-1);
   const data = found.map(({ item }) => item);
   if (request.kind === "page") return { data, ...numbers };
+  // The checkpoint for a list that begins with this page; null: this list ends without one.
   const begun = () =>
     selection["updated_since"] === undefined ? null : (changes?.observe(`${owner} ${name}`, items).newest ?? null);
   const checkpoint = (request.kind === "cursor" ? request.after[2] : begun()) ?? null;
@@ -150,6 +157,7 @@ function passesFilters(item: object, list: string, query: Values): boolean {
     return fields.some((field) => {
       const actual: unknown = Reflect.get(item, field);
       if (comparison === "equals") return actual === value;
+      // The fields of `since` and `before` are never null, and the parameter is valid: no comparison is with NaN.
       const isSince = Date.parse(String(actual)) >= Date.parse(String(value));
       return comparison === "since" ? isSince : !isSince;
     });

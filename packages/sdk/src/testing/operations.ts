@@ -85,6 +85,7 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
       answer(extendReservation(asked.city, asked.key.partner.id, asked.id, Number(asked.body["hold_minutes"]))),
     ),
   "DELETE /v1/reservations/:id": ({ city, key, id }) => answer(cancelReservation(city, key.partner.id, id)),
+  // `after=now` asks for no events, only for the checkpoint from which later events follow: the id of the latest event.
   "GET /v1/events": (asked) =>
     asked.query["after"] === "now" && asked.query["cursor"] === undefined
       ? answer({
@@ -113,10 +114,12 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
     } satisfies Me),
 };
 
+/** Answers with the page of a list that the query asks for. */
 function listed<Item extends { readonly id: string }>({ query }: Asked, list: Listing<Item>): Answer {
   return answer(pageOf(list, query));
 }
 
+/** Answers with the item that has the id in the path. @throws ServiceError `not_found` */
 function found(
   { id }: Asked,
   resource: "station" | "alert" | "ride" | "bike" | "reservation" | "event" | "export",
@@ -136,10 +139,12 @@ function stationsIn({ city }: Asked) {
   return [...city.stations.values()].map(({ shown }) => shown);
 }
 
+/** Returns the stations as they were at the instant in the parameter `at`. */
 function stationsAt({ city, query }: Asked) {
   return city.stations.at(String(query["at"]));
 }
 
+/** Answers with a station as it was at an instant. @throws ServiceError `not_found` */
 function foundThen(asked: Asked, at: string): Answer {
   const item = stationsAt(asked).find(({ id }) => id === asked.id);
   if (item === undefined) throw serviceError("not_found", "stationAt", { at });

@@ -54,7 +54,10 @@ export type BikeFields = Partial<Bike> & Pick<Bike, "id">;
 /** The fields of a vehicle type. Omitted fields stay as they were, or are unknown. */
 export type VehicleTypeFields = Partial<VehicleType> & Pick<VehicleType, "id">;
 
-/** The operator's actions on a fake. Each has the same effects as in the service, such as events. */
+/**
+ * The operator's actions on a fake, the service in memory that partners test with: `fake.operator`. Each has the same effects
+ * as in the service, such as events, unless its comment says otherwise.
+ */
 export class Operator {
   readonly #city: City;
 
@@ -70,7 +73,8 @@ export class Operator {
   putStation(fields: StationFields): void {
     const city = this.#cityNow();
     const held = city.stations.get(fields.id);
-    // Counters that a test gives are kept, like a feed's counters. Without them, the station's bikes are counted.
+    // Counters that a test gives with a new station are the start: later changes of bikes are added to them. A station
+    // without them shows the count of its bikes.
     const areCountersGiven = held?.areCountersGiven ?? fields.num_bikes_available !== undefined;
     const counters = held !== undefined || areCountersGiven ? {} : countBikesAt(city, fields.id);
     const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, ...fields };
@@ -277,6 +281,7 @@ function stateFromFlags(flags: Station, was_installed: boolean, held: Station | 
  */
 function writeStation(city: City, station: StationRecord, updatedAt?: string): void {
   const { id, status } = station.shown;
+  // Before `held` is read, because moving the bikes changes the stored station.
   const moved = status === "removed" ? countersWithoutBikes(city, station.shown) : {};
   const held = city.stations.get(id)?.shown;
   const changesState = held !== undefined && held.status !== status;
@@ -287,7 +292,7 @@ function writeStation(city: City, station: StationRecord, updatedAt?: string): v
   if (event !== undefined) recordEvent(city, { event, occurred_at: at, data: shown });
 }
 
-/** Moves a station's bikes out of it. @returns the station's counters after that */
+/** Moves a station's bikes out of it. @returns the station's counters after that; none for a new station */
 function countersWithoutBikes(city: City, station: Station): Partial<Station> {
   moveBikesOut(city, station);
   const held = city.stations.get(station.id)?.shown;

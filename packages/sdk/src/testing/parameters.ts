@@ -1,6 +1,8 @@
 import type { Scope } from "../json-types.generated.ts";
 import { issueText, serviceError, type TextKind, textIssues, unknownNames } from "./rules.ts";
 
+/* Parses and checks requests to a fake as the service does, by rules that are generated from the contract. */
+
 /** The rule for a value: a kind of text, one of some values, or an integer within bounds. */
 type Kind = TextKind | readonly string[] | { readonly minimum: number; readonly maximum: number };
 
@@ -32,6 +34,7 @@ export function readQuery(search: URLSearchParams, kinds: Kinds): Values {
   const issues = issuesByName(kinds, (name, kind) => {
     const [text, ...more] = search.getAll(name);
     if (text === undefined) return [];
+    // A wrong number is stored as NaN; `refuse` rejects the request below.
     values[name] = kind === "positiveInteger" ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
     return more.length > 0 ? [issueText("repeated")] : issuesOf(kind, text);
   });
@@ -63,6 +66,7 @@ export function readBody(body: unknown, fields: Fields): Values {
   const wrongType = body === undefined ? issueText("missing") : typeIssue("an object", body);
   if (wrongType !== undefined) refuse([`the body ${wrongType}`]);
   const values = body as Values; // each field is checked below
+  // Whether station_id and bike_id can be compared: the rule about both is checked only when no field has a wrong type.
   let areOfRightType = true;
   const issues = issuesByName(fields, (name, { kind, isRequired }) => {
     const value: unknown = values[name];
@@ -85,6 +89,7 @@ function stationOrBikeIssues({ station_id, bike_id }: Values): string[] {
   return [`station_id ${issueText(station_id === undefined ? "stationOrBike" : "stationAndBike")}`];
 }
 
+/** @throws ServiceError `invalid_parameter` with all issues, if there are any */
 function refuse(issues: readonly string[]): void {
   if (issues.length > 0) throw serviceError("invalid_parameter", "issues", { issues: issues.join("; ") });
 }

@@ -24,7 +24,7 @@ class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
-/** Answers requests by the scripts and the service's rules, and records them. */
+/** Answers requests by the test's scripts (script.ts) and the service's rules (service.ts), and records them. */
 export type Requests = ReturnType<typeof createRequests>;
 
 export function createRequests(parts: Parts, scripts: Scripts) {
@@ -79,7 +79,10 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Adds an `ETag` to a successful read, or answers 304 if the caller's copy is current. */
+/**
+ * Adds an `ETag` to a successful read with a key, or answers 304 if the caller's copy is current. Answers of endpoints that
+ * need no key, such as /healthz, have no rate limit and get no tag.
+ */
 function conditional({ method, headers: sent }: Incoming, { status, headers, body }: Answer): Answer {
   const isRead = method === "GET" || method === "HEAD";
   if (!isRead || status !== 200 || headers["ratelimit"] === undefined) return { status, headers, body };
@@ -87,6 +90,7 @@ function conditional({ method, headers: sent }: Incoming, { status, headers, bod
   const { "content-type": type = "", ...others } = headers;
   const tagged = { ...others, etag, "cache-control": "private, no-cache", vary: "authorization, accept-encoding" };
   const known = sent.get("if-none-match")?.split(",") ?? [];
+  // Tags are compared weakly: a tag without `W/` counts as the same.
   const isKnown = known.some((tag) => tag.trim() === "*" || tag.trim().replace(/^(?!W\/)/, "W/") === etag);
   if (isKnown) return { status: 304, headers: tagged, body: "" };
   return { status, headers: { ...tagged, "content-type": type }, body };

@@ -16,6 +16,8 @@ import {
   statusAt,
 } from "./rules.ts";
 
+/* Reservations in a fake's city: made, extended and ended by the rules that the service uses too. */
+
 /** The fields of a reservation. The defaults describe an active one that was made just now. */
 export type ReservationFields = Partial<Reservation> & Pick<Reservation, "id" | "bike_id">;
 
@@ -145,6 +147,7 @@ function cancel(city: City, reservation: Reservation, cancel_reason: "partner" |
   return finish(city, reservation, { status: "cancelled", cancelled_at: instant(city.now()), cancel_reason });
 }
 
+/** Ends a reservation: frees its bike, and records the event of the outcome for the owner. */
 function finish(
   city: City,
   reservation: Reservation,

@@ -68,7 +68,7 @@ export function rideFor({ rides }: City, id: string, command: RideCommand): { ri
   throw new Error(`ride ${id} is ${ride?.status ?? "not there"}`);
 }
 
-/** Tells whether the ride's bike has completed another ride since. */
+/** Tells whether the ride's bike has completed another ride since this completed ride ended. */
 export function hasEndedSince({ rides }: City, { id, bike_id, ended_at }: Ride): boolean {
   const end = Date.parse(ended_at ?? "");
   const others = [...rides.values()].filter((ride) => ride.bike_id === bike_id && ride.id !== id);

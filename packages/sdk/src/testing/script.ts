@@ -3,6 +3,8 @@ import { type Answer, errorAnswer } from "./answer.ts";
 import type { Operation } from "./contract.generated.ts";
 import { errorCatalogue } from "./rules.ts";
 
+/* Scripts with which a test makes a fake fail: each says what happens to the next requests that it selects. */
+
 /** What happens to one request. */
 export type ScriptedAnswer =
   /** The request is answered as usual. */

@@ -31,7 +31,7 @@ export interface Incoming {
   readonly body: string;
 }
 
-/** The parts of a fake. */
+/** The parts of a fake: its data, its API keys, their rate limits, and the answers by idempotency key. */
 export interface Parts {
   readonly city: City;
   readonly keys: Keys;
@@ -153,7 +153,9 @@ function isOpen(operation: Operation): operation is OpenOperation {
   return endpoints[operation].scope === "none";
 }
 
+/** Returns the error for a request without an operation: 405 when the path has other methods, else 404. */
 function noRoute({ method, url }: Incoming): ServiceError {
+  // A pattern also matches an empty id.
   const isIdMissing = url.pathname.endsWith("/");
   const routesHere = routes.filter(({ pattern }) => !isIdMissing && pattern.test(url.pathname));
   const methods = routesHere.flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : route.method));
@@ -162,6 +164,7 @@ function noRoute({ method, url }: Incoming): ServiceError {
 
 /** Rejects a compressed body, even if the operation takes no body. */
 function checkNotCompressed({ method, headers, body }: Incoming): void {
+  // Whether the service reads the body: it ignores the body of a GET or HEAD.
   const isRead = method !== "GET" && method !== "HEAD" && body !== "";
   if (isRead && !/^(identity)?$/i.test(headers.get("content-encoding") ?? "")) {
     throw serviceError("unsupported_media_type", "compressed");

@@ -27,6 +27,11 @@ import {
   serviceError,
 } from "./rules.ts";
 
+/*
+ * The fake's answers about a time span instead of a moment: the summary of the system, flows between stations, a station's
+ * usual day and its forecast. Rides are summed at each request. For the rest the fake knows the present only.
+ */
+
 /** The time zone of the fake's city. */
 const TIME_ZONE = "UTC";
 const HOUR_MS = 3_600_000;
@@ -65,7 +70,7 @@ function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS) * HOUR_MS;
 }
 
-/** Returns the start of the first ride, or the time of the first station if that is earlier. */
+/** Returns the start of the first ride, or the time of the first station if that is earlier: before it nothing is known. */
 function firstOf({ rides, stations }: City): number {
   const starts = [...rides.values()].map(({ started_at }) => Date.parse(started_at));
   return starts.reduce((first, at) => Math.min(first, at), stations.begins());

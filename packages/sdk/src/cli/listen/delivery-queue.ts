@@ -1,5 +1,10 @@
 import type { EventRecord } from "../../json-types.generated.ts";
 
+/*
+ * Decides which event the command `listen` sends next to the developer's receiver: the queue of events in their order, and
+ * the circuit breaker that holds them while nothing listens there. dispatcher.ts sends them.
+ */
+
 /** One attempt to send an event. */
 export interface Delivery {
   readonly event: EventRecord;
@@ -82,7 +87,7 @@ function subjectOf({ id, data }: EventRecord): unknown {
   return (typeof data === "object" && data !== null && Reflect.get(data, "id")) || id;
 }
 
-/** The first and the longest delay between two connection attempts. Each delay is twice the previous one. */
+/** The first and the longest delay between two probes of a receiver that refuses connections. Each is twice the previous. */
 const FIRST_PROBE_DELAY_MS = 1_000;
 const MAX_PROBE_DELAY_MS = 10_000;
 

@@ -47,6 +47,7 @@ export function createDispatcher(options: DispatcherOptions): EventSink {
   /** Aborts when the dispatcher is closed. This ends the requests in flight and all timers. */
   const closed = new AbortController();
   let isClosing = false;
+  /** Wakes `write`, which waits while the queue is full. */
   let onFinished = () => {};
   stopped.addEventListener("abort", () => onFinished());
 
@@ -110,7 +111,7 @@ function handleOutcome(
   sentAt: number,
 ): number | undefined {
   if (outcome.kind === "connection_refused") {
-    // This does not count as an attempt, because no receiver got the delivery.
+    // This does not count as an attempt, because no receiver got the delivery. It is due at once; the breaker delays it.
     queue.retryAt(event, attempts, 0);
     return breaker.refused(clock());
   }

@@ -55,6 +55,7 @@ export const listenCommand: ServiceCommand = {
 
 async function listen({ client, values, output: standard, environment }: CommandContext): Promise<void> {
   const { clock, stopped } = environment;
+  // With --print stdout has only the events, so results of other kinds become notes on stderr.
   const prints = values["print"] === true;
   const output = prints ? { ...standard, result: (_: object, text: string) => standard.note(text) } : standard;
   const url = textOf(values, "forward-to");
@@ -66,6 +67,7 @@ async function listen({ client, values, output: standard, environment }: Command
   const { secret, source } = await readSecret(values, environment);
   const start = await findStart(client, textOf(values, "since"), clock(), stopped);
   const dispatcher = target && createDispatcher({ target, secret, start, concurrency, environment, output });
+  // The printer passes each event on to the dispatcher, if there is one.
   const sink = dispatcher && !prints ? dispatcher : createPrinter(environment, start, dispatcher);
   output.result(
     // A secret that the user gave is not printed, because others may read the terminal or a log.
