@@ -78,6 +78,7 @@ function checkPins(): string[] {
   return [...pinIssues(texts), ...releaseAgeIssues(read("pnpm-workspace.yaml"))];
 }
 
+/** Returns a text without its comments, which may name programs without a version. */
 function commandsOf(text: string): string {
   return text.replaceAll(/^ *(?:#|\/\/).*$/gm, "");
 }

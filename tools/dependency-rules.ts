@@ -49,6 +49,7 @@ export function unknownLicences(list: LicenceList): string[] {
   );
 }
 
+/** Tells whether an expression such as `MIT OR GPL-2.0` is allowed: one licence of a pure choice, else all of them. */
 function isAllowed(licence: string): boolean {
   const parts = licence.replaceAll(/[()]/g, "").split(/ (OR|AND) /);
   const names = parts.filter((part) => part !== "OR" && part !== "AND");

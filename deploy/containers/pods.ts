@@ -115,6 +115,7 @@ async function startPod(
 ): Promise<void> {
   const { containers, securityContext: account, volumes } = spec;
   const [container] = containers;
+  // A variable without a value comes from the Secret. The only one is DATABASE_URL.
   const values = container.env.map((each) => [each.name, each.value ?? { DATABASE_URL }[each.name]] as const);
   const options = [`--user ${account.runAsUser}:${account.runAsGroup}`, `--group-add ${account.fsGroup}`];
   options.push(`--memory ${quantity(container.resources.limits.memory)}`);

@@ -225,7 +225,7 @@ async function roleHasNoRights({ engine }: Context): Promise<void> {
   await assert.rejects(signIn("postgres"), /password authentication failed/);
 }
 
-/** Waits until the list has this number of events. Events appear there only after the worker has numbered them. */
+/** Waits until the list has this number of ended rides. Events appear there only after the worker has numbered them. */
 async function eventsAre({ engine, keys: { partner: key } }: Context, count: number): Promise<void> {
   for (const end = performance.now() + 30_000; ;) {
     const answer = await ask(engine, 3002, key, "/v1/events?limit=100");

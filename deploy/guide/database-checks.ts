@@ -89,10 +89,12 @@ function writesOf({ found }: Context): Writes {
 const psql = (machine: Machine, port: number, statement: string) =>
   machine.run(`cd / && runuser -u postgres -- psql -p ${port} -qAt bikeshare -c "${statement}"`);
 
+/** Returns the ids of the stations that a PostgreSQL has: each write of the walk creates one. */
 async function storedStations(machine: Machine, port: number): Promise<ReadonlySet<string>> {
   return new Set((await psql(machine, port, "select id from stations")).split("\n"));
 }
 
+/** Compares the writes of the walk with a copy that the page restored to the instant in its variable `INSTANT`. */
 async function backInTime(context: Context): Promise<void> {
   const { acknowledged } = writesOf(context);
   // PostgreSQL has microseconds, the walk has milliseconds. Writes within a millisecond of the instant are not checked.
@@ -119,6 +121,7 @@ async function backInTime(context: Context): Promise<void> {
   console.log(`               ${before.length} writes before ${instant} are there, ${after.length} after it are not`);
 }
 
+/** Makes three more base backups. Then only three are left, and the oldest segment of the archive is gone. */
 async function archiveOfThree({ machines: { db } }: Context): Promise<void> {
   const list = (files: string) => db.run(`cd /var/backups/postgresql/*-main && ls ${files}`);
   const segments = "wal | grep -x '[0-9A-F]*.gz'";
@@ -129,6 +132,7 @@ async function archiveOfThree({ machines: { db } }: Context): Promise<void> {
   assert.ok(left.length > 0 && left.every((segment) => segment > first), `${first} is still among ${left.join()}`);
 }
 
+/** Ends the machine of the primary while stations are created, and compares what the standby has with what was answered. */
 async function losePrimary(context: Context): Promise<void> {
   const { db, db2 } = context.machines;
   const writes = writesOf(context);

@@ -34,6 +34,7 @@ export class Machine {
   readonly name: MachineName;
   readonly #root: string;
   #nspawn: ChildProcess | undefined;
+  /** The pid of the machine's systemd on this machine; 0 while the machine is off. */
   #leader = 0;
   /** The operator's shell. Variables that one block sets exist in the next one. */
   readonly shell: Shell;

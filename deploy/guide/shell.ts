@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
+/** The line that the shell prints after a block. */
 const MARK = "end-of-block-7f3a";
 
 export class Shell {
@@ -20,7 +21,10 @@ export class Shell {
     this.#home = home;
   }
 
-  /** Opens the shell. After a failed command, opens another shell with the same variables. */
+  /**
+   * Opens the shell. A failed command ends the shell. The next block then gets another shell, with the variables and the
+   * directory of the last successful block.
+   */
   #start(): ChildProcess {
     const child = this.#open();
     const hear = (text: string) => {
@@ -34,7 +38,7 @@ export class Shell {
       this.#onOutput();
     });
     child.stdin?.on("error", () => undefined);
-    // `set -e`: a failed command ends the shell, and so the walk. `apt-get` must not ask questions.
+    // `set -e`: a failed command ends the shell, so its block fails. `apt-get` must not ask questions.
     child.stdin?.write("[ ! -e ~/.state ] || . ~/.state 2> /dev/null\n");
     child.stdin?.write("set -eo pipefail; export DEBIAN_FRONTEND=noninteractive\n");
     return child;

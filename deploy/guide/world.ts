@@ -163,6 +163,7 @@ function startProxy(): Server {
 function startNameServer(): Promise<DatagramSocket> {
   const socket = createSocket("udp4");
   socket.on("message", (question, { port, address }) => {
+    // Behind the header of 12 bytes the name is a list of labels, each after its length. A length of 0 ends it.
     let [name, at] = ["", 12];
     for (let length = question[at] ?? 0; length > 0; length = question[at] ?? 0) {
       name += `${question.toString("latin1", at + 1, at + 1 + length)}.`;
@@ -171,11 +172,13 @@ function startNameServer(): Promise<DatagramSocket> {
     const found = NAMES[name.slice(0, -1).toLowerCase()];
     const isForIpv4 = question.readUInt16BE(at + 1) === 1;
     const answers = isForIpv4 ? (found ?? []) : [];
+    // The answer's header: the id of the question, the flags (code 3: no such name), and the numbers of records.
     const head = Buffer.alloc(12);
     question.copy(head, 0, 0, 2);
     head.writeUInt16BE(found === undefined ? 0x8183 : 0x8180, 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(answers.length, 6);
+    // A record: a pointer to the name in the question, type A, class IN, 60 s, and 4 bytes of address.
     const records = answers.map((ip) =>
       Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...ip.split(".").map(Number)]),
     );

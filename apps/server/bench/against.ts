@@ -32,8 +32,7 @@ import { tripLines } from "./workload/trip-file.ts";
  *   pnpm bench against ../before rides     a ride's start and end, in batches and alone
  *   pnpm bench against ../before polls     polls of GBFS documents that do not change
  *   pnpm bench against ../before import    an import of trips
- *   pnpm bench against . log               the log of vehicle events: rides with the log in this service, without it in the
- * other
+ *   pnpm bench against . log               rides with the log of vehicle events in this service, without it in the other
  */
 const [other = "", only = ""] = process.argv.slice(2);
 /**
@@ -153,6 +152,7 @@ async function openCity(side: Side): Promise<ServedCity> {
   const key = await issue("--partner", made.id, "--scopes", "stations:read,rides:read,bikes:read");
   const server = await serveSide(side);
   await fillCity(server.url, operatorKey, CITY, 1);
+  // A service logs vehicle events only if it has an agency, which reads them.
   if (only === "log" && side.name === "this")
     await run(side, side.connectionString, ["mds", "create-agency", "Bench city"]);
   const client = createHttpClient(server.url, { connections: 64 });
@@ -214,6 +214,7 @@ async function ride(
     const { status, body } = await client.ask({ ...asked, body: JSON.stringify({ items }) });
     if (status !== 200 || !body.includes('"failed":0')) throw new Error(`${verb}: ${status} ${body.slice(0, 300)}`);
   };
+  // A warm-up has a negative turn, and so a negative index: then the request takes the bike at `n`.
   const bikeOf = (n: number) => world.bikes[(turn * 7919 + n) % world.bikes.length] ?? world.bikes[n];
   const stationOf = (n: number) => world.stations[(turn * 31 + n * 17) % world.stations.length] ?? world.stations[0];
   const rideInLane = async (_: unknown, lane: number) => {
@@ -293,6 +294,7 @@ async function importTrips(side: Side, file: string): Promise<{ processor: numbe
   const name = "trips_import";
   await copyDatabase(db.connectionString, new URL(connectionString).pathname.slice(1), name);
   const [postgres, begun] = [await postgresMicroseconds(db), performance.now()];
+  // The processor time of this process's children that have ended. `run` adds one.
   const { ended } = await processorTimeOf(process.pid);
   const words = ["import", "trips", file, "--time-zone", "America/New_York"];
   const { created } = JSON.parse(await run(side, withDatabaseName(connectionString, name), words)) as {

@@ -173,6 +173,7 @@ async function measure(loads: readonly Load[], db: Database, serverPid: number):
   say(`${"".padEnd(28)} commands/s  of batches   p50 ms   p99 ms  server µs  postgres µs (a command)`);
   for (const each of all) say(lineOf(each, all[0] ?? each));
   const durable = all.at(-1);
+  // At half the rate only loads of single commands over many connections are compared, with the durable row.
   for (const single of all) {
     const isSingle = single.load.commandsPerCall === 1 && single.load.name.includes(String(CALLERS));
     if (isSingle && durable !== undefined && single !== durable) await compareAtHalf(single, durable);

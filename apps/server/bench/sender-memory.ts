@@ -64,6 +64,8 @@ interface Receivers {
   readonly ca?: string;
 }
 
+// The program starts itself in other processes: as `receivers <scheme>` and as `measure <kind> <receivers> <attempts>`.
+// Started by hand, its words are the attempts, the scheme and a part of a kind.
 const [first = "500", second = "http", third = "", attempts = ""] = process.argv.slice(2);
 
 if (first === "receivers") await receive(second);

@@ -20,6 +20,8 @@ import { givenOnce } from "./values.ts";
 export * from "./mds/resources.ts";
 export * from "./mds/words.ts";
 
+/* The endpoints for agencies: cities and other authorities that read a system by the Mobility Data Specification (MDS). */
+
 const c = initContract();
 
 const metadata: EndpointMetadata = { scope: MDS_SCOPE };
@@ -35,7 +37,7 @@ const errors = {
   503: mdsError,
 };
 
-/** An hour in UTC, as MDS's parameters name it: its start in milliseconds since 1970. */
+/** An hour in UTC, as MDS's parameters name it. It is parsed to its start, in milliseconds since 1970. */
 const hourParam = z
   .string(givenOnce())
   .transform((text, context) => {

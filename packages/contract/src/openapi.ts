@@ -38,6 +38,11 @@ import { sandboxContract } from "./sandbox.ts";
 
 export type { JsonSchema, OpenApiDocument } from "./openapi/document.ts";
 
+/*
+ * Makes the OpenAPI documents from the contracts. openapi/generate.ts derives the paths and schemas. Here each endpoint gets
+ * the texts that follow from its metadata: the scope it needs, its errors, headers and examples.
+ */
+
 /** The name of the security scheme in the documents. */
 export const SCHEME = "apiKey";
 
@@ -188,6 +193,7 @@ function withTypesOfMds(operation: Operation, path: string): Operation {
   return { ...operation, responses: Object.fromEntries(responses) as Operation["responses"] };
 }
 
+/** Assembles a document: the described endpoints, and those headers and parameters that they refer to. */
 function assemble(
   options: DocumentOptions,
   contract: AppRouter,

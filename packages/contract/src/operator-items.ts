@@ -7,6 +7,8 @@ import { endReason, riderCategory } from "./rides.ts";
 import { isOneLine, isText, isWebAddress } from "./text-rules.ts";
 import { givenIdentifier, textOf, givenInstant } from "./values.ts";
 
+/* The items of the operator's batches: stations, bikes, rides and alerts. operator.ts has the endpoints that take them. */
+
 /** Most characters of a name. */
 export const MAX_NAME_LENGTH = 255;
 /** Most characters of a description. */
@@ -155,7 +157,7 @@ export const rideStart = item("RideStart", {
 });
 export type RideStart = z.infer<typeof rideStart>;
 
-/** The end of a ride, for commands that end or correct it. */
+/** Where a ride ended outside a station, for commands that end or correct it. */
 const endLocation = {
   lat: latitude.optional().describe("With `lon`: where the ride ended, outside a station. WGS 84 degrees"),
   lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),

@@ -7,6 +7,11 @@ import { givenIdentifier, givenInstant, identifier, timestamp } from "./values.t
 
 export * from "./sandbox-words.ts";
 
+/*
+ * What a test sends to its sandbox, a partner's simulated city, and what it reads: the city, its clock, events that it
+ * causes, and faults. A fault makes requests to the API or deliveries fail, to test how a program handles failures.
+ */
+
 const count = z.number().int().nonnegative();
 const seed = z
   .number()

@@ -16,6 +16,11 @@ import { pagingQuery } from "./paging.ts";
 import { dayKinds, forecastHorizons, summarySteps } from "./sum-words.ts";
 import { givenOnce, identifier, identifierParam, instantParam, textOf, timestamp } from "./values.ts";
 
+/*
+ * The contract of sums: figures that the service adds up from rides and from the states of stations. They are the summary of
+ * the system, flows between stations, a station's usual day, and its forecast, which is made from such days.
+ */
+
 const count = z.number().int().min(0);
 const mean = z.number().min(0);
 const share = z.number().min(0).max(1);

@@ -1,6 +1,11 @@
 import type { OpenApiDocument, Operation, Parameter, PathItem, Response } from "../src/openapi/document.ts";
 import { type Break, compareSchemas, type Schema, type Sender, unchangedSchemas } from "./compare-schemas.ts";
 
+/*
+ * Compares an OpenAPI document with that of the last release, so that no release breaks the programs of partners. `old` and
+ * `now` are the same part before and after; compare-schemas.ts compares the values.
+ */
+
 /** The parts of an OpenAPI document that the comparison reads. */
 export type Contract = Pick<OpenApiDocument, "paths" | "webhooks" | "components">;
 
@@ -9,6 +14,7 @@ interface Comparison {
   readonly after: Contract;
   /** Today, such as `2027-01-31`. An endpoint may be gone from the day of its sunset on. */
   readonly today: string;
+  /** The names of the schemas that need no comparison. */
   readonly unchanged: ReadonlySet<string>;
 }
 
@@ -137,6 +143,7 @@ function compareResponses(old: Operation, now: Operation, comparison: Comparison
 
 /** Returns the error codes of a response. They are the names of its examples: each code has one. */
 function codesOf(status: string, { content = {} }: Response): string[] {
+  // Statuses have three digits, so they compare as texts.
   if (status < "400") return [];
   return Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples));
 }

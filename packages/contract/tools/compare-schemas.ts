@@ -1,3 +1,8 @@
+/*
+ * Finds the changes of a JSON schema that break programs: after them, values that one side sends are not accepted by the
+ * other side any more. compare-documents.ts uses it to compare the contract with that of the last release.
+ */
+
 /** A JSON schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, Schema>>;
@@ -53,7 +58,10 @@ function referencesIn(json: string): string[] {
   return [...json.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = ""]) => name);
 }
 
-/** Returns why some values that are valid for `given` are not valid for `taken`. Empty: all are valid. */
+/**
+ * Returns why some values that are valid for `given` are not valid for `taken`. Empty: all are valid. `given` is the schema
+ * of the sender: the earlier one for what clients send, the later one for what the service sends.
+ */
 function fit(given: Located, taken: Located, context: Context, location: string): Break[] {
   if (isUnchanged(given.schema, taken.schema, context.unchanged)) return [];
   const takers = membersOf(taken);
@@ -84,6 +92,7 @@ function membersOf({ schema, schemas }: Located): Schema[] {
     if (named === undefined) throw new Error(`There is no schema ${reference}.`);
     return membersOf({ schema: merge(named, rest), schemas });
   }
+  // One alternative for each combination of the parts: a choice of `anyOf`, a choice of `oneOf`, and all of `allOf`.
   const unions = [anyOf, oneOf, ...asList(allOf).map((part) => [part])].filter((union) => union !== undefined);
   const whole = unions.reduce<Schema[]>(
     (members, union) =>
@@ -141,6 +150,7 @@ function fitMember(given: Located, taken: Located, context: Context, location: s
 /** Returns the rules for a single value, such as its type and bounds, that are narrower in `taken` than in `given`. */
 function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
   const rules: string[] = [];
+  // The earlier and the later schema, for the text.
   const [was, is] = sender === "client" ? [given, taken] : [taken, given];
   const changed = (keyword: string) => `${keyword} was ${show(was[keyword])} and is ${show(is[keyword])}`;
   const { type: takenType } = taken;
@@ -189,6 +199,7 @@ function fitProperties(given: Located, taken: Located, context: Context, locatio
   const propertiesOf = ({ properties }: Schema) => (properties ?? {}) as Schemas;
   const gone = Object.keys(propertiesOf(old)).filter((name) => !(name in propertiesOf(now)));
   const promised = namesIn(given.schema);
+  // A field that is gone is reported as gone only.
   const missing = namesIn(taken.schema).filter((name) => !promised.includes(name) && !gone.includes(name));
   const required = sender === "client" ? "must be sent from now on" : "may be absent from now on";
   const shared = Object.keys(propertiesOf(given.schema)).filter((name) => name in propertiesOf(taken.schema));

@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+/* Writes TypeScript types of the API's JSON from the contract's zod schemas. json-types-files.ts says which. */
+
 /** The direction of a value. A response may contain enum values that a client does not know yet; a request may not. */
 export type Side = "answer" | "request";
 

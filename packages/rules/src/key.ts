@@ -1,6 +1,8 @@
 import { errorMessage, type MessageArguments } from "@bikeshare/contract/pure";
 import { ServiceError, serviceError } from "./service-error.ts";
 
+/* API keys: their form, the `Authorization` header that carries them, and the errors of requests without a working key. */
+
 /** The digits of base 62, in the order of their bytes: texts of the same length sort as their numbers do. */
 export const BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

@@ -1,5 +1,10 @@
 import type { BatchWarning, MessageArguments } from "@bikeshare/contract/pure";
 
+/*
+ * Decides which times of a ride are stored. A backend reports them by its own clock, and the service's processes have clocks
+ * of their own: times slightly ahead become now, and times far ahead are refused.
+ */
+
 /**
  * How far a time may be ahead of the server's clock. Too low: requests of a backend with a fast clock are rejected, and its
  * rides never end. Too high: a wrong time zone goes unnoticed.
@@ -104,6 +109,7 @@ function beginsBeforeEnd(a: RideSpan, b: RideSpan): boolean {
  */
 export function startBeside<Ride extends RideSpan>({ at, isNow }: StoredTime, others: readonly Ride[]): Date | Ride {
   const ends = others.map(({ ended_at: endedAt }) => endedAt?.getTime() ?? Infinity);
+  // A ride that has not ended makes it infinite, and is returned below.
   const latest = Math.max(at.getTime(), ...ends);
   const isClockAhead = isNow && latest <= at.getTime() + CLOCK_TOLERANCE_MS;
   return isClockAhead ? new Date(latest) : (others[0] ?? at);

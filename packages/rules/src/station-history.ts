@@ -1,6 +1,11 @@
 import { type HistoryStepLength, MAX_HISTORY_STEPS } from "@bikeshare/contract/pure";
 import { serviceError } from "./service-error.ts";
 
+/*
+ * The history of a station: which past instants and steps of time may be asked for, and the sums of each step from the
+ * states that were recorded. The service and the SDK's fake use these rules.
+ */
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -102,6 +107,7 @@ function openZone(timeZone: string) {
     /** Returns the first instant of a day. It is not always 00:00, because a change of the clocks may skip midnight. */
     startOf(day: number): number {
       const midnight = day * DAY_MS;
+      // Midnight of UTC, moved by the zone's offset at that time.
       const guess = midnight - (local(midnight) - midnight);
       for (const instant of [guess, guess - HOUR_MS, guess + HOUR_MS])
         if (dayOf(instant) === day && dayOf(instant - 1) < day) return instant;

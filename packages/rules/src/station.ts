@@ -1,3 +1,8 @@
+/*
+ * The rules of a station: its state from what its feed says, the events of a change, and its counters of bikes and free
+ * docks. A snapshot is all of a feed as it was at one time.
+ */
+
 /** The usual lifecycle of a station: `planned` → `online` ⇄ `offline` → `removed`. `stationState` has every transition. */
 export interface StationState {
   readonly status: "planned" | "online" | "offline" | "removed";

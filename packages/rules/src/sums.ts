@@ -6,6 +6,8 @@ import {
 } from "@bikeshare/contract/pure";
 import { serviceError } from "./service-error.ts";
 
+/* Which time spans may be asked for: the steps of the system's summary, the days of flows, the horizons of forecasts. */
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 

@@ -182,6 +182,7 @@ export interface HealthChecks {
   ready(options?: RequestOptions): ApiPromise<Health>;
 }
 
+/** @param isResumedById whether the list continues after an item's id instead of a cursor, as the list of events does */
 export function createListResource<Item extends { readonly id: string }, Query extends object>(
   api: Api,
   { list }: { readonly list: Route },

@@ -121,6 +121,7 @@ class Past {
     this.#random = random;
     this.#options = options;
     this.#places = placesOf(city, random);
+    // The most central station.
     this.#middle = this.#places.toSorted((a, b) => b.centrality - a.centrality)[0];
   }
 
@@ -176,12 +177,14 @@ class Past {
     to.coming++;
     this.#arrivals.add({ at: endedAt, bike, place: to });
     // A bike that is left outside a station is brought to a station: here, to the station where its rider was going.
+    // A ride that is still under way has its station, because the simulation ends it there.
     const isOutside = random.next() < OUTSIDE && endedAt <= this.#options.now;
     const ended = isOutside ? undefined : to.station;
     const riderCategory = randomRider(random);
     this.rides.push({ bike, from: from.station, to: ended, startedAt, endedAt, distanceMeters, riderCategory });
   }
 
+  /** Reports the present state of a station as a change. */
   #tell({ station, bikes, isOffline }: Place, at: number): void {
     const ebikes = () => bikes.reduce((count, { isElectric }) => count + Number(isElectric), 0);
     this.#options.onChange?.({ at, station, bikes: bikes.length, ebikes: ebikes(), isOffline });

@@ -19,6 +19,8 @@ import {
   type StationUpsert,
 } from "@bikeshare/contract";
 
+/* The simulator's two ways to the service: commands in batches with the operator's key, and reading with a partner's key. */
+
 /** The items that the operator interface accepts, by path under /operator/v1. */
 interface Items {
   readonly stations: StationUpsert;

@@ -9,6 +9,11 @@ import {
 } from "./city.ts";
 import { createRandom, type Random } from "./random.ts";
 
+/*
+ * Plans what happens in each minute of a simulated city, by chance but repeatably: rides, broken bikes, stations without
+ * power, vans and reports of bikes. city-life.ts carries the plan out with the bikes that are there at that moment.
+ */
+
 /** Something that happens in a simulated city. */
 export type CityEvent = {
   /** Milliseconds after the minute's start. */
@@ -55,7 +60,10 @@ interface Telemetry {
 /** How many rides each bike makes on a day, as in large systems. */
 const RIDES_PER_BIKE_A_DAY = 2.5;
 const MINUTES_PER_DAY = 1440;
-/** Shares of rides with a peculiarity. They are larger than in real systems, so that each is seen within minutes. */
+/**
+ * Shares of rides with a peculiarity (`late`: `isDelayed`). They are larger than in real systems, so that each is seen
+ * within minutes.
+ */
 const SHARES = { cancelled: 0.03, outside: 0.02, late: 0.03, repeated: 0.03 };
 /** How often each station fails, and each bike breaks, in a simulated day. */
 const STATION_FAILURES_A_DAY = 0.5;
@@ -128,6 +136,7 @@ function plannedRide(city: City, random: Random, hour: number): PlannedRide {
 
 type Direction = readonly [CityStation, CityStation];
 
+/** Returns the start and the end of a ride: into the centre before noon, out of it from 15:00 on, else as drawn. */
 function commute(isCommute: boolean, hour: number, [outer, inner]: Direction, otherwise: Direction): Direction {
   if (isCommute && hour < 12) return [outer, inner];
   return isCommute && hour >= 15 ? [inner, outer] : otherwise;

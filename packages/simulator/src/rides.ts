@@ -36,12 +36,14 @@ export function createRides(backend: Backend, run: string) {
     const { id, bikeId, plan, startedAt } = ride;
     underWay.delete(id);
     if (refused.delete(id)) return;
+    // Of a ride without reception the start is sent only now.
     sendStart(backend, ride, time);
     sendEnd(backend, ride, time, reason);
     if (plan.end === "outside") collectLater(backend, ride, time);
     else fleet.put(bikeId, plan.end === "cancelled" ? plan.from : plan.to);
     if (plan.end === "returned") last.set(bikeId, { startedAt, from: plan.from });
   };
+  /** Counts a ride as under way, and schedules its end. It may have been ended before, by `finishAll`. */
   const follow = (ride: ActiveRide, end: number) => {
     underWay.set(ride.id, ride);
     schedule.at(end, () => underWay.has(ride.id) && finish(ride, end, undefined));

@@ -20,7 +20,10 @@ export interface SenderOptions {
   readonly onRequest: (outcome: Answer["kind"], reason: string) => void;
 }
 
-/** Concurrent requests. Too low: commands of the rush hour queue up. Too high: uses many of the service's connections. */
+/**
+ * Lanes: each sends one request at a time, and all commands about one bike or station take the same lane. Too low: commands
+ * of the rush hour queue up. Too high: uses many of the service's connections.
+ */
 const LANES = 4;
 /** Maximum items of a request. Too low: makes more requests. Too high: makes each response slower. */
 const MAX_BATCH_ITEMS = 100;
@@ -83,6 +86,7 @@ function splitBatch(queue: readonly Command[]): { readonly batch: Command[]; rea
   const batch: Command[] = [];
   const rest: Command[] = [];
   const leftBehind = new Set<string>();
+  // A command that stays behind keeps later ones about its subject behind, also those with the path of the batch.
   for (const command of queue) {
     if (command.path === path && batch.length < MAX_BATCH_ITEMS && !leftBehind.has(command.subjectId))
       batch.push(command);

@@ -108,6 +108,7 @@ async function flushOrThrow(sender: Sender, failed: Promise<Error>): Promise<voi
 /** Converts between simulated time and the wall clock. */
 function createCityTime({ clock, speed, timeOfDayMs = MORNING_MS }: SimulationOptions) {
   const schedule = createSchedule();
+  // The simulated time, and the instant of the wall clock that it stands for.
   let now = timeOfDayMs;
   let instant = clock();
   let nextMinute = Math.floor(timeOfDayMs / MINUTE_MS);

@@ -33,6 +33,7 @@ let found: Promise<string> | undefined;
 async function findProgram(): Promise<string> {
   const final = join(CACHE, await hashOfInputs());
   const now = new Date();
+  // Marks the program as used just now. This fails if it does not exist yet.
   await utimes(final, now, now).catch(() => bundle(final));
   return join(final, "bikeshare.mjs");
 }

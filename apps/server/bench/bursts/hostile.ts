@@ -115,6 +115,7 @@ function destroyAll(sockets: readonly Socket[]): () => void {
   };
 }
 
+/** Sends bodies that are small compressed and huge when they are decompressed. */
 async function compressedBodies({ url, key }: Target): Promise<() => void> {
   const body = zstdCompressSync(Buffer.alloc(256 * 1024 * 1024));
   const sockets = await Promise.all(Array.from({ length: 59 }, () => open(url)));
@@ -164,6 +165,7 @@ async function unreadLists({ url, fastKey }: Target): Promise<() => void> {
 async function greedy({ url }: Target, path: string, coding: string): Promise<() => void> {
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(url)));
   for (const socket of sockets) {
+    // One request is due at first, and one for each response that begins.
     let owed = 1;
     socket.on("data", (part: Buffer) => {
       owed += part.toString("latin1").split("HTTP/1.1 ").length - 1;

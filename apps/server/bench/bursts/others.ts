@@ -6,6 +6,8 @@ import type { CommandContext } from "../../src/command-context.ts";
 import { say } from "../processes.ts";
 import { SYSTEM_ID } from "../provision.ts";
 
+/* The other partner of the benches of bursts. Its latency shows what a burst of one caller costs everybody else. */
+
 /** Milliseconds from a response to the other partner until its next request. */
 export const PAUSE_MS = 20;
 

@@ -34,6 +34,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Compone
   const { name, kind, restartDelayMs, spawn, ready } = options;
   let isStopping = false;
   let child = spawn();
+  /** Resolves when the process is ready again after its last end. */
   let serving = Promise.resolve();
   const startAgain = async (): Promise<void> => {
     while (!isStopping) {
@@ -57,6 +58,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Compone
     name,
     kind,
     pids: () => Promise.resolve(child.pid === undefined || child.exitCode !== null ? [] : [child.pid]),
+    // When `endOf` resolves, the listener of `watch` has set `serving`, because it was added first.
     async killAndRestart() {
       const from = performance.now();
       await endOf(child, "SIGKILL");

@@ -23,6 +23,11 @@ import type { Component, ComponentKind } from "./component.ts";
 import { startPostgresPair } from "./postgres.ts";
 import { type Stack, startStack } from "./stack.ts";
 
+/*
+ * A run of `pnpm bench chaos`: kills the components of a deployment one after the other, while clients send half of the
+ * requests that it can answer. Afterwards it checks that nothing that was acknowledged is lost.
+ */
+
 export interface ChaosOptions {
   /** An empty directory that PostgreSQL's account can enter. */
   readonly directory: string;
@@ -71,7 +76,7 @@ const STEP_MS = 3_000;
  */
 const SERVED_SHARE = 0.75;
 const MAX_P99_MS = 1_000;
-/** The share of clients that ride; the others read. */
+/** The shares of clients that ride, and that hold reservations; the others read. */
 const RIDER_SHARE = 0.15;
 const HOLDER_SHARE = 0.15;
 /** Seconds between two requests of a client. It exceeds an outage, so that the load continues during one. */
@@ -134,6 +139,7 @@ interface World extends ChaosOptions {
 
 async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInvariants">> {
   const { stack, system, receiver, ledger, seconds, killEverySeconds, onProgress } = world;
+  // A given rate is taken as half of the capacity.
   const capacity = world.rate === undefined ? await measureCapacity(world) : world.rate * 2;
   if (capacity === 0) throw new Error(`${FIRST_RATE} requests/s are too many for this machine at present`);
   onProgress(`capacity: ${capacity} requests/s; ${Math.round(capacity / 2)} from now on`);
@@ -234,6 +240,7 @@ async function sampleMemory(components: readonly Component[], signal: AbortSigna
   while (!signal.aborted) {
     for (const [index, component] of components.entries()) {
       const used = await Promise.all((await component.pids()).map((pid) => memoryMiB(pid, "RssAnon")));
+      // A process that has ended meanwhile has NaN.
       const sum = used.reduce((total, each) => total + (each || 0), 0);
       // A sum of 0 is left out: the component was just killed.
       if (sum > 0) series[index]?.samples.push(Math.round(sum));

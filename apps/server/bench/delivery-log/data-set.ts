@@ -53,6 +53,7 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
   if (!found.has(name)) {
     const making = `${name}_making`;
     url.pathname = `/${making}`;
+    // A data set that an earlier run has begun is continued. Otherwise those of older migrations make room for a new one.
     if (!found.delete(making)) {
       for (const outdated of found) await execute(maintenance, `drop database ${outdated} with (force)`);
       await execute(maintenance, `create database ${making}`);
@@ -85,6 +86,7 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
   };
 }
 
+/** Creates the partners with their endpoints and keys, and the partitions of the days. */
 async function prepare(connectionString: string): Promise<void> {
   const urls = Array.from({ length: ENDPOINTS }, (_, i) => `http://127.0.0.1:9/${i}`);
   const world = await makeWorld(connectionString, CIPHER, urls);

@@ -25,6 +25,7 @@ export interface Work {
 
 type DatabaseWork = Omit<Work, "processorMs">;
 
+/** A statement that a read has sent to PostgreSQL. */
 interface Sent {
   readonly statement: Statement;
   readonly values: readonly unknown[];
@@ -45,7 +46,11 @@ export interface Meter {
   close(): Promise<void>;
 }
 
-/** Opens a meter of reads from the given database. */
+/**
+ * Opens a meter of reads from the given database. The context that it offers records the statements of a read. They are then
+ * explained on a separate connection. As in the service, lists without filters are read by prepared statements (`readPool`),
+ * and filtered lists are planned at each request (`filtered`).
+ */
 export async function openMeter(connectionString: string): Promise<Meter> {
   const pool = openReadPool({ connectionString, connections: 1 });
   const filtered = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
@@ -114,7 +119,7 @@ async function plansOf(db: Database, statements: readonly Sent[]): Promise<strin
   return plans;
 }
 
-/** Returns the milliseconds of processor time of this process and others, for the cheapest of several reads. */
+/** Returns the milliseconds of processor time of this process and of `pids`, for the cheapest of several reads. */
 async function leastProcessor(pids: readonly number[], read: () => Promise<unknown>, repetitions: number) {
   let least = Infinity;
   for (let n = 0; n < repetitions; n++) {
@@ -160,6 +165,7 @@ async function leastOf(db: Database, sent: Sent, repetitions: number): Promise<D
   return least;
 }
 
+/** Explains a statement with the plan that the service gets: for a prepared one, the generic plan for all values. */
 async function explained<Row>(
   db: Database,
   { statement: { text }, values, isPrepared }: Sent,
@@ -178,6 +184,7 @@ async function explained<Row>(
   });
 }
 
+/** Returns a value as SQL, because EXPLAIN EXECUTE takes no parameters. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return "null";
   const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;

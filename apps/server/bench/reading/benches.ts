@@ -8,6 +8,11 @@ import { installPeers, peers, type Position, startPeer, subjectOf } from "./peer
 import { type Ratio, report } from "./report.ts";
 import { type MeasuredService, type ServiceOptions, startService } from "./service.ts";
 
+/*
+ * The parts of `pnpm bench read` that compare the service with others: the peers (servers of the same list on other
+ * frameworks, see peers.ts), a bare handler without the service's checks, and a constant buffer.
+ */
+
 /** The data sets and settings that each part of the benchmark gets. */
 export interface BenchContext {
   readonly sets: DataSets;

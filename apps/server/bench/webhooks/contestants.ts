@@ -5,6 +5,11 @@ import { composeMessage } from "../../src/webhooks/dispatcher/attempt-runner.ts"
 import { createSender } from "../../src/webhooks/sender/sender.ts";
 import { LOOPBACK_RULES } from "../provision.ts";
 
+/*
+ * The senders that race.ts compares: the parts of the service, a bare loop, and two job queues. All POST the same bodies to
+ * the same receivers.
+ */
+
 /** A program that POSTs signed deliveries. */
 export interface Contestant {
   readonly name: string;

@@ -57,6 +57,7 @@ async function commitEvenly({ db, ids, systemId, data }: World, load: Trickle): 
   const committed: number[] = [];
   await evenly(load, async (n) => {
     const now = new Date();
+    // The event's number is put into its data, by which `receiptsAfter` finds the commit of an arrival.
     const event = { name: load.event, occurredAt: now, partnerId: null, data: `{"n":${n},${data.slice(1)}` };
     await db.transaction((tx) => recordEvents(tx, { ids, systemId, now }, [event]));
     committed[n] = performance.timeOrigin + performance.now();
@@ -100,6 +101,7 @@ async function measureRoundTrips(db: Database, load: Trickle, urls: readonly str
   return receiptsAfter(begun, load);
 }
 
+/** Gives each endpoint another URL, in the order of their ids. */
 const moveTo = statement(
   "bench.moveTo",
   `update webhook_endpoints endpoint set url = moved.url
@@ -135,6 +137,7 @@ const REPETITIONS = Number(process.env["FAIRNESS_ROUNDS"] ?? 2);
 /** The most by which the p99 of the healthy endpoint may rise, in percent. */
 const MAX_RISE = 10;
 
+/** Removes the queued deliveries of every endpoint but one. */
 const forget = statement("fairness.forget", "delete from webhook_queue where system_id = $1 and endpoint_id <> $2");
 
 /**

@@ -9,7 +9,7 @@ import { onPostgres, say } from "../processes.ts";
 import { LOOPBACK_RULES } from "../provision.ts";
 import { CIPHER, makeWorld, type World } from "./world.ts";
 
-/** Each has the 10 endpoints that it may have: 1,000 in all. */
+/** Each partner has the 10 endpoints that it may have: 1,000 in all. */
 const PARTNERS = 100;
 const ROUNDS = Number(process.env["PLACES_ROUNDS"] ?? 12);
 const RIDES = 5;

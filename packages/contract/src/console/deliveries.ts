@@ -5,6 +5,11 @@ import { summaryQuery } from "../sums.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import { changeErrors, consoleErrors, consoleNeeds, consolePage, consolePageQuery, partnerPath } from "./endpoint.ts";
 
+/*
+ * Deliveries as the dashboard shows them. Its pages see more than the partners' interface (../deliveries.ts): every attempt
+ * with its bytes, counts over time with the reasons of failures, and commands that send a delivery again.
+ */
+
 export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
 export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 

@@ -61,6 +61,7 @@ const importDetail = z
   .strict();
 export type ImportDetail = z.infer<typeof importDetail>;
 
+/** One thing that an import left out, repaired, or imported with a warning. */
 const reportEntry = z
   .object({
     number: z.number().int().min(1),

@@ -5,7 +5,9 @@ import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint
 import { feedState } from "./feeds.ts";
 import { waiting } from "./webhook.ts";
 
-/** The result of a check. */
+/* The first pages of the dashboard: what needs attention, and what the API keys, webhooks and feeds do now. */
+
+/** A finding of a check. The command `doctor` runs checks of the same names. */
 const shownCheck = z
   .object({
     name: z.string().describe("The check's name in `doctor` and in the metric"),

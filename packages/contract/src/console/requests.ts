@@ -6,6 +6,11 @@ import { summaryQuery } from "../sums.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, consolePageQuery, partnerPath, systemPath } from "./endpoint.ts";
 
+/*
+ * Requests with an API key, for the dashboard: the log of single requests, and the usage, which is counts by time, key and
+ * route.
+ */
+
 /** A request that carried a key, as the log keeps it. */
 const loggedRequest = z
   .object({

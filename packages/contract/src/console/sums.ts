@@ -14,6 +14,11 @@ import {
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
+/*
+ * Sums for the dashboard: figures that are added up from rides and from the states of stations. It shows the operator more
+ * than partners get by ../sums.ts: the city now, each station over a period, and a comparison with the period before.
+ */
+
 const count = z.number().int().min(0);
 
 /** A station that is empty, full or offline, and since when. */

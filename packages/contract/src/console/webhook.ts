@@ -8,6 +8,11 @@ import { changes, deliveryAttempt, ofWebhook, partner } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 import { heldEndpoints } from "./held.ts";
 
+/*
+ * A partner's webhook on the dashboard: its settings, its health and its secrets. "Probe" has two meanings here. A resumed
+ * webhook is `probing` while one delivery at a time is sent, until one succeeds. The endpoint `probe` tests an address.
+ */
+
 export const endpointStatus = z.enum(["active", "probing", "paused"]);
 export const pauseReason = z.enum(["partner", "operator", "failing", "gone", "probe_failed", "suspended", "removed"]);
 
@@ -217,6 +222,7 @@ const resumption = z
   })
   .strict();
 
+/** The answer to a change of the status. */
 const done = z.object({ changed: z.boolean().describe("False: nothing had to change") }).strict();
 const nothing = z.object({}).strict();
 const view = consoleNeeds("partner");

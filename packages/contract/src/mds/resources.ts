@@ -3,6 +3,11 @@ import { namedObject } from "../named-object.ts";
 import { formFactors, propulsionTypes } from "../vehicle-words.ts";
 import { mdsSpecialGroups, mdsToldStates, mdsToldTypes } from "./words.ts";
 
+/*
+ * What agencies read by MDS, in its words: a vehicle is a bike, a trip is a ride, and a stop is a station. Each has a UUID
+ * as its id. `device_id` names a vehicle, and `vehicle_id` is the number painted on it.
+ */
+
 const uuid = z.string().uuid();
 const deviceId = uuid.describe("The vehicle's id, for as long as the vehicle exists");
 const providerId = uuid.describe("The operator's id, as registered with MDS");

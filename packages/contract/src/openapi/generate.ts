@@ -60,6 +60,7 @@ export function generate(contract: AppRouter, { bodies, readers = "clients" }: G
     components: { schemas: Schemas };
   };
   const inBodies: Additions = bodies === "us" ? "allowed" : "as-written";
+  // A schema that answers are made of may grow, also where a request's body uses it.
   const sent = sentSchemas(paths, components.schemas);
   const schemas = mapValues(components.schemas, (schema, name) =>
     toJsonSchema(schema, sent.has(name) ? "allowed" : inBodies),
@@ -92,6 +93,7 @@ function withOtherMembers(schemas: Schemas): Schemas {
   return opened;
 }
 
+/** Returns the member `other`. A field that differs between the members may hold any object. */
 function otherMember(
   members: readonly JsonSchema[],
   { title, propertyName, known }: { title: string; propertyName: string; known: readonly string[] },
@@ -121,6 +123,7 @@ function nameOf(reference: string): string {
   return reference.slice(reference.lastIndexOf("/") + 1);
 }
 
+/** Lifts an operation from OpenAPI 3.0 to 3.1: its parameters, body and responses. */
 function lift(operation: Operation, inBodies: Additions): Operation {
   return {
     ...operation,

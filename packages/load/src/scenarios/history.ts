@@ -97,8 +97,8 @@ function pastStations({ stations }: World, random: Random): () => Question {
 }
 
 /**
- * Reads the system's summary. The rides of a step must not become fewer. Only requests that were sent after an earlier answer
- * are compared with that answer, because concurrent requests may be answered in any order.
+ * Reads the system's summary. The rides of a step must not become fewer. Only requests that were sent after an earlier
+ * answer are compared with that answer, because concurrent requests may be answered in any order.
  */
 function summaries(): () => Question {
   const rides = new Map<string, { readonly most: number; readonly answeredAt: number }>();

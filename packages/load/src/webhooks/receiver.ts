@@ -6,8 +6,8 @@ import { type Delivery, SIGNATURE_HEADER, verify } from "@bikeshare/webhooks";
 import { createDeliveryLedger, type DeliveryLedger } from "./delivery-ledger.ts";
 
 /*
- * Plays the partners' webhook receivers in load tests and benches: accepts deliveries, verifies their signatures, and keeps a
- * ledger of what arrived. receiver-process.ts runs it in a process of its own.
+ * Plays the partners' webhook receivers in load tests and benches: accepts deliveries, verifies their signatures, and keeps
+ * a ledger of what arrived. receiver-process.ts runs it in a process of its own.
  */
 
 /** The behaviour of partners' receivers. */

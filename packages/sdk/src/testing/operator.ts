@@ -55,8 +55,8 @@ export type BikeFields = Partial<Bike> & Pick<Bike, "id">;
 export type VehicleTypeFields = Partial<VehicleType> & Pick<VehicleType, "id">;
 
 /**
- * The operator's actions on a fake, the service in memory that partners test with: `fake.operator`. Each has the same effects
- * as in the service, such as events, unless its comment says otherwise.
+ * The operator's actions on a fake, the service in memory that partners test with: `fake.operator`. Each has the same
+ * effects as in the service, such as events, unless its comment says otherwise.
  */
 export class Operator {
   readonly #city: City;

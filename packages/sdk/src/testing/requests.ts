@@ -80,8 +80,8 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Adds an `ETag` to a successful read with a key, or answers 304 if the caller's copy is current. Answers of endpoints that
- * need no key, such as /healthz, have no rate limit and get no tag.
+ * Adds an `ETag` to a successful read with a key, or answers 304 if the caller's copy is current. Answers of endpoints
+ * that need no key, such as /healthz, have no rate limit and get no tag.
  */
 function conditional({ method, headers: sent }: Incoming, { status, headers, body }: Answer): Answer {
   const isRead = method === "GET" || method === "HEAD";
