@@ -159,6 +159,7 @@ interface Page {
   readonly data: readonly unknown[];
 }
 
+/** Compares the lists of a service on c, at port 3001, with those of node a. */
 async function sameDataOnCopy(context: Context): Promise<void> {
   const key = keyOf(context);
   for (const path of ["/v1/stations?limit=30", "/v1/rides?limit=50"]) {
@@ -179,6 +180,7 @@ async function noFailedCall(context: Context): Promise<void> {
   console.log(`               ${count} requests`);
 }
 
+/** Expects one version on all units: the upgrade stores it as the newer one, and the way back must lead to another. */
 async function runsVersion({ machines: { a, b }, found }: Context, expected: "newer" | "older"): Promise<void> {
   const running = new Set<string>();
   for (const node of [a, b])

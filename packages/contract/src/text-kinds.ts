@@ -11,6 +11,8 @@ import {
   isVisible,
 } from "./text-rules.ts";
 
+/* The rules for the texts of requests, by kind. The contract's schemas and the SDK's fake check texts by them. */
+
 /** One rule that a text must meet. */
 interface TextRule {
   /** Returns the issue with a text, as the end of a sentence that begins with the value's name; undefined when it is valid. */

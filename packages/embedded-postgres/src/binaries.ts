@@ -15,6 +15,8 @@ import {
   systemCode,
 } from "./operating-system.ts";
 
+/* Finds PostgreSQL's programs, which npm has installed, and copies them if PostgreSQL's account cannot run them there. */
+
 /** The unpacked PostgreSQL of one npm package: `directory` holds bin, lib and share. */
 export type Native = { directory: string; version: string };
 

@@ -26,6 +26,11 @@ import {
   signalPostmaster,
 } from "./postmaster.ts";
 
+/*
+ * Starts, joins and stops the PostgreSQL server of a cluster. Any process may have started it, and any may have been killed
+ * meanwhile, so each step looks first at what runs. The postmaster is PostgreSQL's main process.
+ */
+
 /** A complete cluster and what it needs to run. Call all functions of this file under the data directory's lock. */
 export type Cluster = {
   home: string;

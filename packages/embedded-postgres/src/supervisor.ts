@@ -8,6 +8,11 @@ import type { SurvivorTask } from "./end-survivor.ts";
 import { isPostmasterOf, type Postmaster } from "./postmaster.ts";
 import { type Cluster, ensureRunning } from "./server.ts";
 
+/*
+ * Two watches over a running PostgreSQL. The supervisor starts it again when it dies. The survivor watch is for the opposite
+ * case: this process is killed and PostgreSQL goes on, and must be stopped unless a new process joins it.
+ */
+
 /**
  * Interval between two checks whether PostgreSQL runs. Too low: costs processor time all day. Too high: lengthens each
  * outage.

@@ -5,6 +5,11 @@ import type { OnAnswer } from "./operator-client.ts";
 import { type CityEvent, type CityEventOf, planMinute } from "./plan.ts";
 import { createRides, type Rides } from "./rides.ts";
 
+/*
+ * The life of a simulated city. plan.ts says what happens in each minute; this file does it with the bikes that are there,
+ * and sends what the operator's backend would send. A `time` is simulated: milliseconds since midnight of the first day.
+ */
+
 /** Applies the planned events of a city to the bikes where they are at that moment. */
 export interface CityLife {
   /** Schedules the events of one minute. */

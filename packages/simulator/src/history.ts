@@ -10,6 +10,11 @@ import {
 } from "./city.ts";
 import type { Random } from "./random.ts";
 
+/*
+ * Makes up the past of a city: rides of many days, and the bikes at each station at any time. It fills a demo city, which
+ * the simulation then continues, and the database of a load test.
+ */
+
 export interface HistoryOptions {
   /** Maximum rides in total. Their number differs from day to day. */
   readonly rides: number;

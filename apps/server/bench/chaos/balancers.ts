@@ -93,6 +93,7 @@ async function nginxConfiguration({ directory, https, http, ports }: Replacement
     .replaceAll("/etc/nginx/tls/bikes.example.com", join(directory, "tls"))
     .replaceAll("/var/log/nginx", directory)
     .replace("proxy_http_version", `proxy_bind ${BALANCER_ADDRESS};\n    proxy_http_version`);
+  // nginx's default directories for temporary files belong to the system.
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   const paths = temporary.map((name) => `${name}_temp_path ${join(directory, name)};`).join(" ");
   const events = "events { worker_connections 8000; }";

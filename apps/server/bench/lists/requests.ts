@@ -68,6 +68,7 @@ async function samplesOf(db: Database, list: ListName, name: string, filter: Fil
       ...(rare === undefined || found.length < 2 ? [] : [{ name, kind: "rare", value: rare.value }]),
     ];
   }
+  // The other comparisons, `since` and `before`, are with an instant. An empty table has no first and last one.
   const at = async (kind: string, sql: string): Promise<Sample[]> => {
     const [row] = await rows(`select to_char((${sql}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as value`);
     return row?.value ? [{ name, kind, value: row.value }] : [];

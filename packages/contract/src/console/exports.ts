@@ -12,6 +12,8 @@ import {
   systemPath,
 } from "./endpoint.ts";
 
+/* Files of open data on the dashboard: the operator has them made once, or each month by a schedule, and downloads them. */
+
 /** What a person chooses for an export: what the file contains, and who may have it. */
 const choice = {
   kind: exportKind,

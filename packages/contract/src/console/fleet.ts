@@ -17,6 +17,11 @@ import {
   systemPath,
 } from "./endpoint.ts";
 
+/*
+ * The fleet on the operator's pages: bikes, rides, reservations and single stations, with the events about each and where
+ * they were delivered.
+ */
+
 /** The names of the stations and bikes whose ids a response contains. */
 const fleetNames = z
   .object({

@@ -7,6 +7,11 @@ import { isPlainName } from "../text-rules.ts";
 import { givenInstant, givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
+/*
+ * API keys on the dashboard. The operator makes keys for partners. A partner's own people make keys too, as far as the
+ * operator's allowance permits. A rotation replaces a key; both keys work for some hours.
+ */
+
 /** A key as the pages show it, without its secret text. */
 const shownKey = z
   .object({

@@ -17,6 +17,11 @@ import { identifier, timestamp } from "../values.ts";
 import { deliveryStatus } from "./deliveries.ts";
 import { changeErrors, consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
+/*
+ * A partner's sandbox on the dashboard: the simulated city with its clock and its faults, and buttons that make something
+ * happen there. "Happenings" are the events of the city, with their deliveries.
+ */
+
 const PATH = "/console/v1/systems/:system_id/partners/:partner_id/sandbox";
 
 /** Maximum events that the sandbox's page lists. Too high: each request costs more, for events that nobody reads. */

@@ -4,6 +4,12 @@ import { MAX_BODY_BYTES } from "../limits.ts";
 import { givenOnce, identifier, timestamp } from "../values.ts";
 import { changeErrors, consoleErrors, consoleNeeds, done, systemItemPath, systemPath } from "./endpoint.ts";
 
+/*
+ * Uploads of trip files on the dashboard. A file is sent in parts (state `receiving`). A trial then shows what an import
+ * would do (`tried`), and the operator starts the import or tries another time zone. The trial and the import are background
+ * work (`waiting`, then `running`).
+ */
+
 /** Maximum bytes of an upload as sent. The browser compresses a file that is not compressed yet. */
 export const MAX_UPLOAD_BYTES = 1024 ** 3;
 /** Maximum bytes of an uploaded file after decompression: enough for a year of trips of the largest system. */

@@ -2,6 +2,8 @@ import { type ErrorCode, errorCatalogue, errorCodes } from "../error-catalogue.t
 import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Example, JsonSchema, MediaType, Response, Header, Parameter, Reference } from "./document.ts";
 
+/* Describes the responses of each endpoint in the OpenAPI documents: their headers, error codes and examples. */
+
 export const JSON_TYPE = "application/json";
 
 /** The properties that decide the responses of an endpoint. */
@@ -63,7 +65,7 @@ export function failure(status: number, generated: Response, traits: EndpointTra
 function codesAt(status: number, { scope, isPaged, conflicts }: EndpointTraits): ErrorCode[] {
   if (status === 409) return [...conflicts];
   // `confirmation_required` comes from the dashboard's endpoints only, and `download_link_ended` from downloads. No document
-  // contains those.
+  // contains those. Codes of the status 409 are handled above.
   const impossible = new Set<ErrorCode>(["confirmation_required", "conflict", "download_link_ended"]);
   if (!isPaged) impossible.add("invalid_cursor").add("page_out_of_range");
   if (scope === "none") impossible.add("forbidden");

@@ -3,6 +3,11 @@ import { connect as connectTls } from "node:tls";
 import { errorCodeOf } from "../contract/endpoints.ts";
 import { ResponseReader } from "./response-reader.ts";
 
+/*
+ * The HTTP client of load tests and benches. It measures each request, counts every failure as an outcome instead of
+ * throwing, and costs little processor time.
+ */
+
 /** A request with its credentials. */
 export interface HttpRequest {
   /** Default: GET. */

@@ -7,6 +7,11 @@ import type { SecondCount } from "./second-counter.ts";
 import type { StreamReport } from "./stream.ts";
 import type { WorkerMessage } from "./worker.ts";
 
+/*
+ * Collects what the worker threads of a run send: histograms, counts by second, samples of answers, and reports of their
+ * streams. It merges them to the figures of the run, and compares the samples with the contract.
+ */
+
 /** The merged results of a run's workers. */
 export interface RunOutcome extends Omit<Findings, "webhooks" | "serverMetrics"> {
   /** Milliseconds since 1970. */

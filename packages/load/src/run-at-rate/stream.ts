@@ -7,6 +7,11 @@ import { createHistograms, type Histograms, recordMs } from "./recorder.ts";
 import type { Exchange, RecordedEvent, Scenario } from "./scenario.ts";
 import { derivedSeed, startTimes } from "./schedule.ts";
 
+/*
+ * A stream: requests of one scenario at one rate. Each worker thread sends its share. In the open model requests start at
+ * their intended times; in the closed model each connection sends as soon as it is answered.
+ */
+
 /** The results of one stream in one worker. */
 export interface StreamReport {
   readonly name: string;

@@ -2,6 +2,8 @@ import { setTimeout } from "node:timers/promises";
 import { type Answer as HttpAnswer, createHttpClient, type HttpClientOptions } from "../http/client.ts";
 import type { Attempt, RequestKind } from "./attempts.ts";
 
+/* The requests of a workload's clients: repeated until the service decides on them, with a record of each attempt. */
+
 /** An answer with which the service has decided on the request, unlike `503 unavailable`. */
 export interface Answer {
   readonly status: number;

@@ -6,6 +6,8 @@ import { createFindings, type Findings } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 import { countEvents, type Item, walk, walkEvents } from "./lists.ts";
 
+/* Checks after a workload that the service has kept its promises. The ledger has what it acknowledged to the clients. */
+
 export interface VerifyOptions {
   readonly base: string;
   readonly partnerKeys: readonly string[];

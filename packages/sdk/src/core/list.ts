@@ -84,7 +84,7 @@ export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
   resumeFrom(checkpoint: string): List<Item>;
 }
 
-/** The source of a list's pages. */
+/** The source of a list's pages. api.ts makes it from a route and a query. */
 export interface ListSource<Item> {
   /** Method and path: `GET /v1/rides`. */
   readonly operation: string;

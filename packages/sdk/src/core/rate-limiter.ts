@@ -22,8 +22,8 @@ export interface RateLimiter {
   /**
    * Sends a request as soon as the limit allows it.
    *
-   * @param onWait called with the maximum milliseconds before each wait that does not depend on a response alone; may throw
-   *   to give up
+   * @param onWait called before each wait whose end is known, with its milliseconds; a response may end it earlier. It may
+   *   throw to give up
    * @throws the signal's reason; the error of `onWait` or `send`
    */
   schedule<Result>(

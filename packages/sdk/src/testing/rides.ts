@@ -16,6 +16,8 @@ import {
   storedTime,
 } from "./rules.ts";
 
+/* Rides in a fake's city: their fields, and the times that a command may give them. operator.ts carries the commands out. */
+
 /** The fields of a ride. The defaults describe a completed ride of ten minutes that ended just now. */
 export type RideFields = Partial<Ride> & Pick<Ride, "id" | "bike_id">;
 

@@ -29,7 +29,7 @@ import {
 
 /*
  * The fake's answers about a time span instead of a moment: the summary of the system, flows between stations, a station's
- * usual day and its forecast. Rides are summed at each request. For the rest the fake knows the present only.
+ * usual day and its forecast. Rides are summed at each request. Everything else is given for the present only.
  */
 
 /** The time zone of the fake's city. */
