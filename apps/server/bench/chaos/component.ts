@@ -12,7 +12,7 @@ export interface Component {
   readonly kind: ComponentKind;
   /** Kills the component with SIGKILL, and restarts it as its supervisor does. @returns milliseconds until it was ready */
   killAndRestart(): Promise<number>;
-  /** Stops the component in order and restarts it at once, as `systemctl restart` does. */
+  /** Stops the component in order and starts it again: PostgreSQL at once, a process after its `restartDelayMs`. */
   restart(): Promise<number>;
   /** Returns the pids of the component's present processes. */
   pids(): Promise<readonly number[]>;

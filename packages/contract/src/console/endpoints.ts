@@ -7,6 +7,8 @@ import { deliveryEndpoints, ofWebhook } from "./deliveries.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 import { endpointStatus, pauseReason, PREVIEW_COST, waiting, webhookEndpoints } from "./webhook.ts";
 
+/* Webhook endpoints on the operator's pages: those of all partners, with what an admin of the operator may change there. */
+
 /** One webhook endpoint in the operator's list of all partners' endpoints. */
 const endpointSummary = z
   .object({

@@ -4,6 +4,8 @@ import { givenInstant, identifier, identifierParam, timestamp } from "../values.
 import { changes, filterFields, ofWebhook, partner } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
+/* Bulk resends on the dashboard: many deliveries of a webhook that are sent again as background work, with its progress. */
+
 /** The deliveries to send again: by ids, or by a filter. */
 const resendSelection = z
   .object({

@@ -11,6 +11,8 @@ import type { Answer } from "../http/client.ts";
 import type { CreateScenario, OutgoingRequest, World } from "../run-at-rate/scenario.ts";
 import { rotation } from "./reading.ts";
 
+/* The scenario of a partner that reads the past: stations as they were, sums and flows. Each kind of request has a check. */
+
 /** Milliseconds after which everything that happened at an instant is committed. */
 const SETTLED_MS = 10_000;
 /** Milliseconds between the instants whose stations are read. Too low: few instants are read twice and compared. */

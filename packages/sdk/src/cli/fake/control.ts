@@ -47,6 +47,7 @@ function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
   const { operator } = fake;
   const scripts = new Set<Script>();
   const fieldsOf = (resource: keyof typeof blank) => Object.keys(blank[resource]);
+  /** A control request that takes a body with these fields. */
   const told = (fields: readonly string[], run: Control["run"]): Control => ({ fields, run });
   const routes: Routes = {
     "GET /fake": told([], () => ({ requests: Object.keys(routes) })),
@@ -96,6 +97,7 @@ function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
 async function sendExample(fake: FakeBikeShare, { target, clock }: ControlOptions, body: Fields): Promise<object> {
   if (target === undefined) throw new Error("Start the fake with --webhook-url <URL>: nothing says where to send it.");
   const { event, age = 0, ...options } = withText(body, "event");
+  // The receiver checks the signature by the machine's clock, so the delivery is signed by that one.
   const moved = fake.now() - clock();
   type Name = Parameters<FakeBikeShare["webhook"]>[0];
   const { request } = await fake.webhook(event as Name & string, {
