@@ -150,7 +150,7 @@ function matches(title: string, text: string): boolean {
     .every((word) => lower.includes(word));
 }
 
-/** Returns one item for each address: the first one, at the place of the last one. */
+/** Returns the first item of each address. */
 function withoutRepeats(items: readonly PaletteItem[]): readonly PaletteItem[] {
   const first = new Map(items.toReversed().map((item) => [item.address, item]));
   return items.filter((item) => first.get(item.address) === item);

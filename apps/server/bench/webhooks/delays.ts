@@ -79,7 +79,8 @@ const storeRow = statement("bench.storeRow", "insert into bench_round_trips valu
 
 /**
  * Measures the machine's own round trip under the same load: each event is one durable row, and then a bare POST to each
- * endpoint. @returns the milliseconds from before the row is stored to the receipt of each POST
+ * endpoint.
+ * @returns the milliseconds from before the row is stored to the receipt of each POST
  */
 async function measureRoundTrips(db: Database, load: Trickle, urls: readonly string[]): Promise<number[]> {
   await db.transaction((tx) => tx.run("create table bench_round_trips (n integer)"));

@@ -259,8 +259,8 @@ export function* byHour(
   for (const stretch of stretches) {
     const isHeld = passed < skip + limit && passed + stretch.n > skip;
     const day = isHeld ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
-    const hours = day === undefined ? [] : hoursOf(day, filters).filter(isCounted);
-    if (hours.reduce((sum, { n }) => sum + n, 0) === stretch.n) yield* hours;
+    const parts = day === undefined ? [] : hoursOf(day, filters);
+    if (parts.length > 0 && parts.every(isCounted)) yield* parts;
     else yield stretch;
     passed += stretch.n;
   }

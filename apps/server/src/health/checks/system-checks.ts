@@ -130,15 +130,16 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
 
 async function checkSetAside({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const name = "set aside";
-  const found: CheckResult[] = [];
-  const cli = await cliOf(db, systemId);
   const deliveries = await countSetAsideDeliveries(db, systemId);
+  const { setAside, failing } = await failingWorkOf(db, systemId);
+  if (deliveries + setAside + failing === 0) return [ok(name, "nothing is")];
+  const cli = await cliOf(db, systemId);
+  const found: CheckResult[] = [];
   if (deliveries > 0) {
     const detail = `${deliveries} webhooks of ${systemId} are not sent any more, because each ended three processes in a row, or PostgreSQL rejected its result`;
     const fix = `The log names them: report it, and once it is mended send them by \`${cli} webhooks redeliver <id>\`.`;
     found.push(failure(name, detail, fix, { subject: "webhooks", count: deliveries }));
   }
-  const { setAside, failing } = await failingWorkOf(db, systemId);
   const fix = `\`${cli} set-aside list\` says what and why; \`set-aside release\` tries it again.`;
   if (setAside > 0) {
     const detail = `${setAside} units of background work of ${systemId} ended three processes each, and are not tried any more`;
@@ -148,7 +149,7 @@ async function checkSetAside({ db }: SystemCheckContext, systemId: string): Prom
     const detail = `${failing} units of background work of ${systemId} fail at each try`;
     found.push(warning(name, detail, fix, { subject: "failing work", count: failing }));
   }
-  return found.length === 0 ? [ok(name, "nothing is")] : found;
+  return found;
 }
 
 async function checkImports({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
@@ -211,16 +212,15 @@ async function checkPlanners({ db }: { readonly db: Queryable }, systemId: strin
   if (facts === undefined || facts.stations + facts.vehicles === 0) return [ok(name, "there is nothing to show yet")];
   const { stations, vehicles } = facts;
   const found: CheckResult[] = [];
-  const cli = await cliOf(db, systemId);
   if (facts.plans === 0) {
     const things = stations > 0 ? counted(stations, "station") : counted(vehicles, "vehicle");
     const detail = `lamassu shows 0 of ${things} of ${systemId}: no pricing plans`;
-    const fix = `\`${cli} pricing-plans set\` publishes a plan; the page Feed quality shows what else is lost.`;
+    const fix = `\`${await cliOf(db, systemId)} pricing-plans set\` publishes a plan; the page Feed quality shows what else is lost.`;
     found.push(warning(name, detail, fix, { subject: "pricing plans", link: FEED_QUALITY_LINK }));
   }
   if (publishedId(facts.system) === UNNAMED_SYSTEM) {
     const detail = `the feeds call the system \`${UNNAMED_SYSTEM}\`, as others do: planners store stations by this id`;
-    const fix = `\`${cli} systems set --published-id <id>\` gives it one that nobody else has.`;
+    const fix = `\`${await cliOf(db, systemId)} systems set --published-id <id>\` gives it one that nobody else has.`;
     found.push(warning(name, detail, fix, { subject: "system id", link: FEED_QUALITY_LINK }));
   }
   return found.length === 0 ? [ok(name, "the planners that are known show everything")] : found;

@@ -273,21 +273,12 @@ export function chatRoomUrl(text: string): string {
 /** Parses `name=value` pairs, separated by commas, with percent-encoded values (OTEL_EXPORTER_OTLP_HEADERS). */
 export function headerPairs(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(",").map((part) => {
-    const [, name, encoded] = /^\s*([\w-]+)\s*=(.*)$/.exec(part) ?? [];
-    const value = encoded === undefined ? undefined : decodedOrUndefined(encoded.trim());
-    if (name === undefined || value === undefined)
+    const [, name, value] = /^\s*([\w-]+)\s*=(.*)$/.exec(part) ?? [];
+    if (name === undefined || value === undefined || !isDecodable(value))
       throw new Error("must be headers such as authorization=Bearer%20abc,x-tenant=main");
-    return [name, value] as const;
+    return [name, decodeURIComponent(value.trim())] as const;
   });
   return Object.fromEntries(pairs);
-}
-
-function decodedOrUndefined(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function share(text: string): number {
