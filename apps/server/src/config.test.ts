@@ -252,9 +252,14 @@ it.each(["", "http://127.0.0.1:3000", "http://localhost:3000"])(
   },
 );
 
-it("does not repeat a password in a PUBLIC_URL it refuses", () => {
-  const issue = issueOf({ PUBLIC_URL: "https://user:hunter2@bikes.example.com" });
+it.each(["user:hunter2", ":hunter2"])("does not repeat a password in a PUBLIC_URL it refuses: %s", (credentials) => {
+  const issue = issueOf({ PUBLIC_URL: `https://${credentials}@bikes.example.com` });
   expect(issue).toMatch(/^PUBLIC_URL=\(not shown\): must be an http or https URL/);
+});
+
+it("says what headers must be when one is not percent-encoded", () => {
+  const issue = issueOf({ OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%2" });
+  expect(issue).toMatch(/^OTEL_EXPORTER_OTLP_HEADERS=\(not shown\): must be headers such as/);
 });
 
 it.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("refuses %s without the other", (name) => {

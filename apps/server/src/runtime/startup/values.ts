@@ -256,7 +256,7 @@ export function mailAddresses(text: string): readonly string[] {
 /** Parses the base URL of an OTLP collector (OTEL_EXPORTER_OTLP_ENDPOINT). @returns the URL to which traces are sent */
 export function otlpTracesUrl(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "") {
+  if (url === null || !/^https?:$/.test(url.protocol) || hasCredentials(url) || url.search !== "" || url.hash !== "") {
     throw new Error("must be the http or https URL of an OTLP collector, such as http://127.0.0.1:4318");
   }
   return `${url.href.replace(/\/$/, "")}/v1/traces`;
@@ -264,7 +264,7 @@ export function otlpTracesUrl(text: string): string {
 
 export function chatRoomUrl(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "") {
+  if (url === null || !/^https?:$/.test(url.protocol) || hasCredentials(url)) {
     throw new Error("must be the URL of an incoming webhook, such as https://hooks.slack.com/services/…");
   }
   return url.href;
