@@ -136,7 +136,7 @@ it("says why and since when it is paused", async () => {
 it("of a partner that has none is refused, with what makes one", async () => {
   const partnerId = await harness.partner("Partner 2");
   const theirs = { ...scope(), partnerId };
-  for (const verb of [showEndpoint(harness, theirs), resumeEndpoint(harness, theirs)]) {
-    await expect(verb).rejects.toThrow(/has no webhook endpoint. `webhooks set` creates one/);
+  for (const verb of [showEndpoint, resumeEndpoint]) {
+    await expect(verb(harness, theirs)).rejects.toThrow(/has no webhook endpoint. `webhooks set` creates one/);
   }
 });
