@@ -22,7 +22,7 @@ export type AnsweredIndexes = Promise<ReadonlySet<number>>;
 
 /** The context of commands that the audit log records. */
 export interface ActorContext extends CommandContext {
-  /** The actor: `cli:` and the account that runs the command, `server`, or the person who has signed in. */
+  /** The actor, as `Act` of the audit log describes it: `server`, `person:` and a person's id, … */
   readonly actor: string;
 }
 

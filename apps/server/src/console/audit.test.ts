@@ -2,6 +2,7 @@ import { consoleContract, type ShownAct } from "@bikeshare/contract/console";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { until } from "../../test/until.ts";
 import { addSystem } from "../city/systems/service.ts";
 import { insertAct } from "../partners/audit/queries.ts";
 import { searchActs } from "../partners/audit/service.ts";
@@ -75,6 +76,27 @@ it("a partner sees who of the operator looked at its pages, and no account of th
   });
   const created = data.find(({ action }) => action === "partner.created");
   expect(created).toMatchObject({ actor: "cli", subject_name: created?.detail["name"] });
+});
+
+it("the requests that a partner's page sends at once are one visit in its audit log", async () => {
+  const visitor = await signIn(app, { partnerId: null, role: "viewer" });
+  const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  // A trigger holds whoever writes into the log, with what their statement has read before.
+  await app.db.transaction((tx) =>
+    tx.run(`create function wait_for_lock() returns trigger language plpgsql as
+              'begin perform pg_advisory_xact_lock(1); return new; end';
+            create trigger waiting before insert on audit_log for each row execute function wait_for_lock()`),
+  );
+  const reading = await app.db.transaction(async (tx) => {
+    await tx.query(statement("", "select pg_advisory_xact_lock(1)"));
+    const answers = ["keys", "people"].map((page) => visitor.call("GET", `${partner(otherPartner)}/${page}`));
+    await until(async () => (await app.db.query(statement("", waiting))).length === 2);
+    return { answers: Promise.all(answers) };
+  });
+  expect((await reading.answers).map(({ status }) => status)).toEqual([200, 200]);
+  await app.db.transaction((tx) => tx.run("drop function wait_for_lock cascade"));
+  const acts = await walk({ actor: visitor.actor, action: "console.partner_viewed" });
+  expect(acts.map(({ subject }) => subject)).toEqual([otherPartner]);
 });
 
 it("the operator finds acts by actor, mail address, action, subject, partner and time, page by page", async () => {

@@ -2,11 +2,12 @@ import { type ConsoleNeeds, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { MembershipRole } from "@bikeshare/contract/console";
 import { serviceError, type ServiceError } from "@bikeshare/rules";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { ActorContext, CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../command-context.ts";
 import { consoleNeedsOf } from "../http/authenticate.ts";
 import type { RateLimits } from "../http/rate-limits/rate-limits.ts";
-import { insertFirstActOf } from "../partners/audit/queries.ts";
+import { hasDone, insertActOf } from "../partners/audit/queries.ts";
 import { partnerWithId } from "../partners/service.ts";
+import { lockPerson } from "./people/queries.ts";
 import { bringsSession, createSessionFinder, type FoundSession, frameToken, sessionToken } from "./session-cookie.ts";
 import { type MembershipRow, noteUse } from "./sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "./sessions/session.rules.ts";
@@ -158,8 +159,7 @@ async function enter(
   const person = { id: session.person_id, email: session.email, name: session.name };
   const actor = session.isEmbedded ? `embedded:${person.name}` : `person:${person.id}`;
   const caller = { person, systemId, partnerId, role: own?.role ?? "viewer", actor } as const;
-  if (own === undefined && partnerId !== null)
-    await noteOperatorsVisit({ ...context, actor: caller.actor }, systemId, partnerId);
+  if (own === undefined && partnerId !== null) await noteOperatorsVisit(caller, partnerId, context);
   return caller;
 }
 
@@ -176,10 +176,20 @@ const VISIT_INTERVAL_MS = 3_600_000;
  * Records in the audit log that a person of the operator reads a partner's pages. The partner sees the entry.
  * @throws ServiceError `not_found` when there is no such partner
  */
-async function noteOperatorsVisit(context: ActorContext, systemId: string, partnerId: string): Promise<void> {
+async function noteOperatorsVisit(
+  { systemId, person, actor }: ConsoleCaller,
+  partnerId: string,
+  context: CommandContext,
+): Promise<void> {
   if ((await partnerWithId(context, systemId, partnerId)) === undefined) throw serviceError("not_found", "page");
-  const act = { systemId, action: "console.partner_viewed", subject: partnerId, detail: {} };
-  await insertFirstActOf(context, context.db, act, VISIT_INTERVAL_MS);
+  const act = { systemId, actor, action: "console.partner_viewed", subject: partnerId, detail: {} };
+  const since = new Date(context.clock() - VISIT_INTERVAL_MS);
+  if (await hasDone(context.db, act, since)) return;
+  await context.db.transaction(async (tx) => {
+    // A page sends several requests at once. Without the lock, each of them would write an entry.
+    await lockPerson(tx, person.id);
+    if (!(await hasDone(tx, act, since))) await insertActOf({ ...context, actor }, tx, act);
+  });
 }
 
 /** The rate limits of people's requests in their sessions. */

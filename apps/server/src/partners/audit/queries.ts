@@ -27,7 +27,10 @@ export interface Act {
   readonly systemId: string;
   readonly id: string;
   readonly at: Date;
-  /** The actor: `cli:` and the account that ran the command, `server`, `key:` and a key's id, or a person who signed in. */
+  /**
+   * The actor: `cli:` and the account that ran the command, `server`, `simulator`, `key:` and a key's id, `person:` and a
+   * person's id, or in a frame `embedded:` and the viewer's name.
+   */
   readonly actor: string;
   /** The name of the act: `key.issued`, `key.revoked`, … */
   readonly action: string;
@@ -39,6 +42,7 @@ export interface Act {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
+/** Writes an act whose id and time the caller has chosen. Other callers use `insertActOf`. */
 export async function insertAct(tx: Queryable, act: Act): Promise<void> {
   await tx.query(insert, [
     act.systemId,
@@ -52,10 +56,37 @@ export async function insertAct(tx: Queryable, act: Act): Promise<void> {
   ]);
 }
 
-/** An act in the audit log. */
-type AuditEntry = Pick<Tables["audit_log"], "id" | "at" | "actor" | "action" | "subject" | "detail">;
+/**
+ * Writes an act into the audit log, in the transaction of the act itself.
+ * @param act has the time now unless `at` is given
+ */
+export function insertActOf(
+  { clock, ids, actor }: Omit<ActorContext, "db">,
+  tx: Queryable,
+  act: Omit<Act, "id" | "at" | "actor"> & Partial<Pick<Act, "at">>,
+): Promise<void> {
+  return insertAct(tx, { at: new Date(clock()), ...act, id: ids.next("act"), actor });
+}
 
-interface AuditFilters {
+const exists = statement(
+  "audit.exists",
+  `select exists (select from audit_log
+     where system_id = $1 and actor = $2 and action = $3 and subject = $4 and at > $5) as exists`,
+);
+
+/** Tells whether an actor has done something to a subject after `since`. */
+export async function hasDone(
+  db: Queryable,
+  { systemId, actor, action, subject }: Pick<Act, "systemId" | "actor" | "action" | "subject">,
+  since: Date,
+): Promise<boolean> {
+  return oneRow(await db.query<{ exists: boolean }>(exists, [systemId, actor, action, subject, since])).exists;
+}
+
+/** An act in the audit log, as commands and an agency's page list it. */
+type ListedAct = Pick<Tables["audit_log"], "id" | "at" | "actor" | "action" | "subject" | "detail">;
+
+interface ListFilters {
   readonly since?: Date | undefined;
   /** An actor, or the prefix before the colon: `cli` selects everybody at a command line. */
   readonly actor?: string | undefined;
@@ -71,57 +102,13 @@ const list = statement(
    order by at desc, id desc limit $5`,
 );
 
-/** Returns a system's audit log, the newest act first. */
+/** Returns the newest acts of a system, the newest first. The dashboard searches the whole log with `listMatchingActs`. */
 export function listActs(
   db: Queryable,
   systemId: string,
-  { since, actor, subject, limit }: AuditFilters,
-): Promise<AuditEntry[]> {
-  return db.query<AuditEntry>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
-}
-
-const insertFirst = statement(
-  "audit.insertFirst",
-  `with act as materialized (
-     select ${partnerOfSubject} as partner_id where not exists (
-       select from audit_log where system_id = $1 and at > $9 and actor = $4 and action = $5 and subject = $6))
-   insert into audit_log (system_id, id, at, logged_on, actor, action, subject, detail, partner_id)
-   select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, partner_id from act`,
-);
-
-/** Writes an act unless the same actor did the same on the same subject within the last `withinMs` milliseconds. */
-export async function insertFirstActOf(
-  { clock, ids, actor }: Omit<ActorContext, "db">,
-  tx: Queryable,
-  { systemId, action, subject, detail }: Pick<Act, "systemId" | "action" | "subject" | "detail">,
-  withinMs: number,
-): Promise<void> {
-  const now = clock();
-  const since = new Date(now - withinMs);
-  const values = [
-    systemId,
-    ids.next("act"),
-    new Date(now),
-    actor,
-    action,
-    subject,
-    JSON.stringify(detail),
-    null,
-    since,
-  ];
-  await tx.query(insertFirst, values);
-}
-
-/**
- * Writes an act into the audit log, in the transaction of the act itself.
- * @param act has the time now unless `at` is given
- */
-export function insertActOf(
-  { clock, ids, actor }: Omit<ActorContext, "db">,
-  tx: Queryable,
-  act: Omit<Act, "id" | "at" | "actor"> & Partial<Pick<Act, "at">>,
-): Promise<void> {
-  return insertAct(tx, { at: new Date(clock()), ...act, id: ids.next("act"), actor });
+  { since, actor, subject, limit }: ListFilters,
+): Promise<ListedAct[]> {
+  return db.query<ListedAct>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
 }
 
 /** An act in the audit log, with the name of the person who did it. */
