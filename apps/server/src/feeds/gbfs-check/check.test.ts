@@ -153,6 +153,31 @@ test.each(Object.entries(faults))("%s is found where it is, and says how to mend
   }
 });
 
+test("a finding of a zone names its place in the document, though an element before it is no zone", () => {
+  const { findings } = check(
+    spoiled((d) => {
+      Object.assign(zone(d), { rules: [], end: "2026-07-15T00:00:00Z" });
+      d["geofencing_zones"].data.geofencing_zones.features.unshift(null);
+    }),
+  );
+  const placesOf = (id: string) =>
+    findings.filter(({ rule }) => rule === id).flatMap(({ examples }) => examples.map(({ path }) => path));
+  expect(placesOf("zone-without-rules")).toEqual(["data.geofencing_zones.features[1].properties.rules"]);
+  expect(placesOf("zone-over")).toEqual(["data.geofencing_zones.features[1].properties.end"]);
+});
+
+test("a finding of a record names its place in the document, though an element before it is no record", () => {
+  const { findings } = check(
+    spoiled((d) => {
+      recordsOf(d["station_status"]).unshift(null);
+      status(d, 1).vehicle_types_available[0].count = 5;
+    }),
+  );
+  expect(findings.find(({ rule }) => rule === "types-exceed-count")?.examples).toMatchObject([
+    { path: "data.stations[1].vehicle_types_available", id: "s0" },
+  ]);
+});
+
 test("thousands of equal findings are one, with their number and three examples", () => {
   const { findings } = check(
     spoiled((d) => {

@@ -1,6 +1,6 @@
 import { isAtLeast } from "@bikeshare/contract";
 import { isObject } from "../../gbfs/values.ts";
-import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFile } from "./rule.ts";
+import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFile, zonesOf } from "./rule.ts";
 
 /** The default id of a system in this service. */
 export const UNNAMED_SYSTEM = "main";
@@ -232,17 +232,9 @@ export const conditionRules: readonly Rule[] = [
     fix: "Give each zone a rule, the general one first, or remove it.",
     fine: "Every zone has rules.",
     *find(set) {
-      const document = set.one("geofencing_zones");
-      const zones = document?.data["geofencing_zones"];
-      if (document === undefined || !isObject(zones)) return;
-      for (const [index, feature] of objectsIn(zones["features"]).entries()) {
-        const rules = isObject(feature["properties"]) ? feature["properties"]["rules"] : undefined;
-        if (objectsIn(rules).length === 0)
-          yield {
-            file: document.file,
-            path: `data.geofencing_zones.features[${index}].properties.rules`,
-            value: rules,
-          };
+      for (const { file, path, properties } of zonesOf(set)) {
+        const { rules } = properties;
+        if (objectsIn(rules).length === 0) yield { file, path: `${path}.rules`, value: rules };
       }
     },
   },

@@ -1,7 +1,7 @@
 import { openingHoursFrom } from "../../../city/descriptions/fact-values.rules.ts";
 import { instantFrom, isObject, numberFrom, textFrom } from "../../gbfs/values.ts";
 import { type FeedSet, ttlOf } from "../feed-set.ts";
-import { inData, objectsIn, type PlacedRecord, recordsOf, type Rule, wholeFile } from "./rule.ts";
+import { inData, objectsIn, type PlacedRecord, recordsOf, type Rule, wholeFile, zonesOf } from "./rule.ts";
 
 /*
  * Rules of the check of GBFS feeds (`rule.ts` explains their fields): for implausible values, and for how files are served.
@@ -204,13 +204,9 @@ export const contentRules: readonly Rule[] = [
     text: "A zone is over and still published.",
     fix: "Remove zones when they end.",
     *find(set) {
-      const document = set.one("geofencing_zones");
-      const zones = document?.data["geofencing_zones"];
-      if (document === undefined || !isObject(zones)) return;
-      for (const [index, { properties }] of objectsIn(zones["features"]).entries()) {
-        const end = isObject(properties) ? instantFrom(properties["end"]) : undefined;
-        if (end !== undefined && end < set.now)
-          yield { file: document.file, path: `data.geofencing_zones.features[${index}].properties.end`, value: end };
+      for (const { file, path, properties } of zonesOf(set)) {
+        const end = instantFrom(properties["end"]);
+        if (end !== undefined && end < set.now) yield { file, path: `${path}.end`, value: end };
       }
     },
   },

@@ -57,6 +57,19 @@ export function* recordsOf(set: FeedSet, name: GbfsFeedName): Generator<PlacedRe
   }
 }
 
+/** Yields the zones that are objects, each with its place in the document. */
+export function* zonesOf(set: FeedSet): Generator<{ file: string; path: string; properties: JsonObject }> {
+  const document = set.one("geofencing_zones");
+  const zones = document?.data["geofencing_zones"];
+  if (document === undefined || !isObject(zones) || !Array.isArray(zones["features"])) return;
+  // Counts all features, also those that are no objects: the path must lead to the zone in the publisher's document.
+  for (const [index, feature] of (zones["features"] as readonly unknown[]).entries()) {
+    if (!isObject(feature)) continue;
+    const properties = isObject(feature["properties"]) ? feature["properties"] : {};
+    yield { file: document.file, path: `data.geofencing_zones.features[${index}].properties`, properties };
+  }
+}
+
 /** Returns the objects in a list. */
 export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
