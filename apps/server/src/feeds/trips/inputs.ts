@@ -159,7 +159,7 @@ const MAX_REDIRECTS = 5;
 interface DownloadLimits {
   /** Milliseconds for the whole download. */
   readonly timeoutMs: number;
-  /** Milliseconds for which the server may send nothing. */
+  /** Milliseconds for which the server may send nothing while this process waits for it. */
   readonly silenceMs: number;
   /** Aborts the download. */
   readonly signal: AbortSignal;
@@ -170,21 +170,22 @@ interface DownloadLimits {
  * elsewhere.
  * @throws ImportFileError when the download fails
  */
-async function* download(address: string, limits: DownloadLimits): AsyncGenerator<Buffer, void, undefined> {
+export async function* download(address: string, limits: DownloadLimits): AsyncGenerator<Buffer, void, undefined> {
   const { signal } = limits;
   const silent = new AbortController();
   const timeout = AbortSignal.timeout(limits.timeoutMs);
-  const silence = setTimeout(() => silent.abort(), limits.silenceMs);
+  const startTimer = () => setTimeout(() => silent.abort(), limits.silenceMs);
+  let silence = startTimer();
   let answer: OutgoingResponse | undefined;
   try {
     answer = await request(address, AbortSignal.any([signal, timeout, silent.signal]));
     const { ok, status, body } = answer.response;
     if (!ok || body === null) throw new Error(`the server answered HTTP ${status}`);
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      silence.refresh();
+      // No timer runs while the caller uses the chunk: this process makes the server wait then, however long that takes.
+      clearTimeout(silence);
       yield Buffer.from(chunk);
-      // Restarts the timer: while the chunk was used, nothing was read from the server.
-      silence.refresh();
+      silence = startTimer();
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;

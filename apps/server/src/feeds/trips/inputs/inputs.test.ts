@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { crc32, deflateRawSync, gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { findInputs, type InputSearch } from "../inputs.ts";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { download, findInputs, type InputSearch } from "../inputs.ts";
 import { readTripText } from "../trip-file.ts";
 
 let directory: string;
@@ -262,4 +262,24 @@ it("a download that is silent, or stopped, ends", async () => {
     onBytes: () => stop.abort(reason),
   });
   await expect(stopped).rejects.toBe(reason);
+});
+
+it("a download waits for its caller without taking that for a silence of the server", async () => {
+  const rest = Promise.withResolvers<void>();
+  handlers.set("/ready", (_, response) => {
+    response.writeHead(200).write("begun");
+    rest.promise.then(
+      () => response.end(", ended"),
+      () => undefined,
+    );
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const limits = { timeoutMs: 60_000, silenceMs: 1_000, signal: new AbortController().signal };
+  const chunks = download(`${origin}/ready`, limits);
+  const texts = [String((await chunks.next()).value)];
+  vi.advanceTimersByTime(10 * limits.silenceMs);
+  rest.resolve();
+  for await (const chunk of chunks) texts.push(String(chunk));
+  expect(texts.join("")).toBe("begun, ended");
 });
