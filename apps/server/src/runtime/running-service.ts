@@ -249,7 +249,7 @@ async function openMetrics(
   if (config.metricsPort === undefined) return uncounted;
   const { createMetrics } = await import("../health/metrics/registry.ts");
   const { watchSources } = await import("../health/metrics/sources.ts");
-  const { startMetricsServer } = await import("../health/metrics/server.ts");
+  const { NotReady, startMetricsServer } = await import("../health/metrics/server.ts");
   const metrics = createMetrics({ version: readVersion() });
   parts.activities.countWaits(metrics.http.connectionWaited);
   watchSources(metrics.registry, {
@@ -265,9 +265,9 @@ async function openMetrics(
     metrics,
     logger: parts.logger,
     ready: async () => {
-      // Not ready yet: a supervisor that waits for this process would otherwise go on to the next one too early.
-      if (!parts.isStarted()) throw new Error("The process is starting.");
-      if (parts.isStopping()) throw new Error("The process is shutting down.");
+      if (parts.isStopping()) throw new NotReady("The process is shutting down.");
+      // A supervisor that waits for this process would otherwise go on to the next one too early.
+      if (!parts.isStarted()) throw new NotReady("The process is starting.");
       await checkServing(db, parts.outages);
       return concernsOf(parts.checkResults());
     },

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { createMetrics } from "./registry.ts";
-import { type MetricsServer, type MetricsServerOptions, startMetricsServer } from "./server.ts";
+import { type MetricsServer, type MetricsServerOptions, NotReady, startMetricsServer } from "./server.ts";
 
 const open: MetricsServer[] = [];
 afterEach(async () => {
@@ -109,5 +109,10 @@ test("readiness is told here too, for processes that answer nothing else", async
   verdict = () => Promise.reject(new Error("the password is hunter2"));
   const away = await ask(`${url}/readyz`);
   expect([away.status, away.type]).toEqual([503, "application/json"]);
-  expect(away.body).toMatch(/^\{"error":"unavailable","message":".+cannot be reached\."\}$/);
+  expect(away.body).toBe('{"error":"unavailable","message":"The database cannot be reached."}');
+  for (const message of ["The process is starting.", "The process is shutting down."]) {
+    verdict = () => Promise.reject(new NotReady(message));
+    const { status, body } = await ask(`${url}/readyz`);
+    expect([status, body]).toEqual([503, JSON.stringify({ error: "unavailable", message })]);
+  }
 });

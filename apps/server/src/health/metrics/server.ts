@@ -10,9 +10,17 @@ export interface MetricsServerOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly metrics: Pick<ReadableMetrics, "text">;
-  /** Returns the concerns that an operator should look into. @throws Error while the process cannot do its work */
+  /**
+   * Returns the concerns that an operator should look into.
+   * @throws NotReady while the process starts or stops; another Error while its database cannot be reached
+   */
   readonly ready?: () => Promise<readonly string[]>;
   readonly logger: { warn(detail: object, message: string): void };
+}
+
+/** The error of a process that cannot do its work yet, or any more. `/readyz` shows the message. */
+export class NotReady extends Error {
+  override readonly name = "NotReady";
 }
 
 /** A server that shows the metrics. */
@@ -54,10 +62,11 @@ function showReadiness(response: ServerResponse, ready: () => Promise<readonly s
   const say = (status: number, body: object) => answer(response, status, "application/json", JSON.stringify(body));
   ready().then(
     (concerns) => say(200, concerns.length === 0 ? { status: "ok" } : { status: "ok", concerns }),
-    () =>
+    // Other messages stay here: they may name addresses and accounts of the database.
+    (error: unknown) =>
       say(503, {
         error: "unavailable",
-        message: "The process is shutting down, or its database cannot be reached.",
+        message: error instanceof NotReady ? error.message : "The database cannot be reached.",
       }),
   );
 }
