@@ -64,6 +64,15 @@ test("what fails is said with its reason, since when, and what to do", () => {
   });
 });
 
+test("a source whose documents cannot be applied is said with the reason, and what to do", () => {
+  const [result] = checkSource({ ...well, failing_since: ago(25), message: "The database's disk is full." }, NOW);
+  expect(result).toMatchObject({
+    detail: "the source gbfs: The database's disk is full.",
+    fix: "Correct this cause; the log of the process that follows the source has the details. Nothing of the source is applied meanwhile.",
+    at: ago(25),
+  });
+});
+
 test.each([
   ["HTTP 401 from https://feeds.example/s.json", /key/],
   ["HTTP 404 from https://feeds.example/s.json", /address/],

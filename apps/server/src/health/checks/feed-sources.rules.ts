@@ -64,7 +64,9 @@ export function sourceCondition(facts: SourceFacts, now: number): SourceConditio
 
 function rejected({ failing_since: since, message }: SourceFacts): SourceCondition | undefined {
   if (since === null || message === null) return undefined;
-  return { state: "rejected", text: message, action: "Nothing of it is applied until then.", since };
+  const action =
+    "Correct this cause; the log of the process that follows the source has the details. Nothing of the source is applied meanwhile.";
+  return { state: "rejected", text: message, action, since };
 }
 
 function failing({ feeds }: SourceFacts, now: number): SourceCondition | undefined {
