@@ -46,6 +46,9 @@ it("what is done on the command line is listed with the account that did it, the
   ]);
   expect(all[0]).toMatchObject({ at: new Date(now).toISOString(), actor: "cli:test", detail: {} });
   expect(await entries("--since", "30m")).toEqual(all.slice(0, 2));
+  harness.machine.aheadMs = 3_600_000;
+  expect(await entries("--since", "30m"), "of a machine whose clock is ahead").toEqual(all.slice(0, 2));
+  harness.machine.aheadMs = 0;
   expect(await entries("--since", "2026-06-01T08:00:00Z")).toEqual(all);
   expect(await entries("--actor", "cli")).toEqual(all);
   expect(await entries("--actor", "server")).toEqual([]);

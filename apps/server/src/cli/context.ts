@@ -21,7 +21,7 @@ export type RunCommand = (args: readonly string[], cli: CliContext) => Promise<v
 /** The context of every command, created once by `runCommandLine`. */
 export interface CliContext {
   readonly config: Config;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970. Follows the database's clock once the database is open. */
   readonly clock: () => number;
   /** The clock behind `clock` and `ids`, for commands that run a service. */
   readonly serviceClock?: ServiceClock;

@@ -124,15 +124,16 @@ export function registerRides(program: ParentCommand, cli: OpenCli): void {
     .action((ids, { olderThan, yes = false }) => {
       if (ids.length > 0 === (olderThan !== undefined))
         throw new UsageError("Name either the rides or a time with --older-than.");
-      const context = cli();
-      const before =
-        olderThan === undefined ? undefined : readValue("--older-than", olderThan, pastInstant(context.clock()));
-      if (before !== undefined && !yes) {
-        throw new UsageError(
-          `This ends every ride that started before ${before.toISOString()}. Nothing was changed. Add --yes to do it.`,
-        );
-      }
-      return runOnSystem(context, (opened) => endRides(opened, ids, before));
+      return runOnSystem(cli(), async (context) => {
+        const before =
+          olderThan === undefined ? undefined : readValue("--older-than", olderThan, pastInstant(context.clock()));
+        if (before !== undefined && !yes) {
+          throw new UsageError(
+            `This ends every ride that started before ${before.toISOString()}. Nothing was changed. Add --yes to do it.`,
+          );
+        }
+        return endRides(context, ids, before);
+      });
     });
 }
 

@@ -75,3 +75,12 @@ it("list says which keys the partner made, and which exceed what it may make now
   ]);
   await expect(text("keys", "rotate", id)).rejects.toThrow("does not allow the scope rides:read");
 });
+
+it("issue judges --expires-at by the database's clock, whatever this machine's says", async () => {
+  const issueUntil = (at: number) =>
+    json("keys", "issue", "--operator", "--expires-at", new Date(at).toISOString().replace(/\.\d+/, ""));
+  harness.machine.aheadMs = -3_600_000;
+  await expect(issueUntil(clock() - 60_000)).rejects.toThrow("it must be in the future.");
+  harness.machine.aheadMs = 3_600_000;
+  expect(await issueUntil(clock() + 60_000)).toHaveProperty("key");
+});

@@ -59,15 +59,14 @@ function registerIssue(keys: ParentCommand, cli: OpenCli): void {
     .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
     .action(({ partner: partnerId = null, operator, scopes, name = null, expiresAt: expiry, rateLimit = null }) => {
       requireOwner(partnerId, operator === true, scopes);
-      const context = cli();
-      const expiresAt = expiry === undefined ? null : readValue("--expires-at", expiry, futureInstant(context.clock()));
-      return runOnSystem(context, async (inSystem) => {
-        const { systemId } = inSystem;
-        if (partnerId !== null && (await partnerWithId(inSystem, systemId, partnerId)) === undefined) {
+      return runOnSystem(cli(), async (context) => {
+        const { systemId, clock } = context;
+        const expiresAt = expiry === undefined ? null : readValue("--expires-at", expiry, futureInstant(clock()));
+        if (partnerId !== null && (await partnerWithId(context, systemId, partnerId)) === undefined) {
           throw commandError("not_found", "partner", { id: partnerId });
         }
         const input = { systemId, partnerId, scopes: scopes ?? [], name, expiresAt, rateLimit };
-        return { object: await issueKey(inSystem, input), notes: [SHOWN_ONCE] };
+        return { object: await issueKey(context, input), notes: [SHOWN_ONCE] };
       });
     });
 }

@@ -241,9 +241,8 @@ export function registerAudit(program: ParentCommand, cli: OpenCli): void {
     .option("--subject <id>", "only changes of this system, partner, key, endpoint, delivery or person")
     .addOption(limitOption(100_000, 100))
     .action(({ since: text, ...filters }) => {
-      const context = cli();
-      const since = text === undefined ? undefined : readValue("--since", text, pastInstant(context.clock()));
-      return runOnSystem(context, async ({ db, systemId }) => {
+      return runOnSystem(cli(), async ({ db, systemId, clock }) => {
+        const since = text === undefined ? undefined : readValue("--since", text, pastInstant(clock()));
         const entries = await listActs(db, systemId, { since, ...filters });
         const detail = (entry: (typeof entries)[number]) => JSON.stringify(entry.detail);
         const columns = { at: "at", actor: "actor", action: "action", subject: "subject", detail } as const;

@@ -21,19 +21,22 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-test("rides that nobody ended are listed by check and ended, one by its id or all after a confirmation", async () => {
+async function startRidesOf(...bikes: readonly string[]) {
   const context = { db: harness.db, clock, ids: createIds(clock) };
-  const ids = ["a", "b", "c"];
   await upsertBikes(
     context,
     "main",
-    ids.map((id) => ({ item: { id } })),
+    bikes.map((id) => ({ item: { id } })),
   );
   await startRides(
     context,
     "main",
-    ids.map((id) => ({ item: { id: `ride-${id}`, bike_id: id } })),
+    bikes.map((id) => ({ item: { id: `ride-${id}`, bike_id: id } })),
   );
+}
+
+test("rides that nobody ended are listed by check and ended, one by its id or all after a confirmation", async () => {
+  await startRidesOf("a", "b", "c");
   clock.advance(25 * 3_600_000);
   const before = await harness.run("check");
   expect(before.stdout).toContain("Under way for longer than LONG_RIDE_AFTER: ride-a of bike a");
@@ -41,4 +44,12 @@ test("rides that nobody ended are listed by check and ended, one by its id or al
   await expect(harness.run("rides", "end", "--older-than", "24h")).rejects.toThrow("Add --yes to do it.");
   expect((await harness.run("rides", "end", "--older-than", "24h", "--yes")).stdout).toMatch(/^ride-c +ended$/m);
   expect((await harness.run("check")).stdout).not.toContain("Under way");
+});
+
+test("a duration ago counts by the database's clock: a machine whose clock is ahead ends no ride that is still young", async () => {
+  await startRidesOf("d");
+  clock.advance(3_600_000);
+  harness.machine.aheadMs = 24 * 3_600_000;
+  const { stdout } = await harness.run("rides", "end", "--older-than", "24h", "--yes");
+  expect(stdout).toBe("No such ride is under way.\n");
 });

@@ -12,6 +12,8 @@ import { createTestDatabase, type TestDatabase } from "../database.ts";
 /** A separate database and directory, in which tests run commands as the program runs them. */
 export interface CliHarness extends TestDatabase {
   readonly directory: string;
+  /** By how much this machine's clock is ahead of the database's, which a command follows once it has opened the database. */
+  readonly machine: { aheadMs: number };
   /** What the running command has written so far. */
   readonly written: { stdout: string; stderr: string };
   /** Runs a command to its end. @returns what it wrote */
@@ -29,6 +31,7 @@ export async function openCliHarness({ register, clock }: CliHarnessOptions): Pr
   const database = await createTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-cli-"));
   const written = { stdout: "", stderr: "" };
+  const machine = { aheadMs: 0 };
   const ids = createTestIds();
   const stopped = Promise.withResolvers<void>();
   const into = (name: "stdout" | "stderr") =>
@@ -41,22 +44,27 @@ export async function openCliHarness({ register, clock }: CliHarnessOptions): Pr
   return {
     ...database,
     directory,
+    machine,
     written,
     stop: () => stopped.resolve(),
     async run(...args) {
       Object.assign(written, { stdout: "", stderr: "" });
       const program = new Command().exitOverride().option("--json").option("--system <id>");
+      let aheadMs = machine.aheadMs;
       const context = (): CliContext => ({
         system: program.opts().system,
         config: readConfig({ DATA_DIR: join(directory, "data") }, directory),
-        clock,
+        clock: () => clock() + aheadMs,
         ids,
         actor: "cli:test",
         output: createOutput(args.includes("--json"), { stdout: into("stdout"), stderr: into("stderr") }),
         signals: { untilStopped: () => stopped.promise },
         openDatabaseAsIs: () =>
           Promise.resolve({ connectionString: database.db.connectionString, close: () => Promise.resolve() }),
-        withDatabase: (work) => work(database.db, []),
+        withDatabase: (work) => {
+          aheadMs = 0;
+          return work(database.db, []);
+        },
         resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
       });
       await register(program, context);
