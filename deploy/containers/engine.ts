@@ -4,20 +4,10 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  closeSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, globSync, mkdirSync, mkdtempSync, openSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
+import { hasEnded, waitForChild } from "../guide/processes.ts";
 import { outputOf, Shell, untilSuccess } from "../guide/shell.ts";
 
 /** The control group of the containers. */
@@ -86,10 +76,9 @@ export class Engine {
 
   /** Ends every process of the engine, and removes its files. */
   async close(): Promise<void> {
-    const ended = [this.#daemon, this.#network]
-      .filter(({ exitCode }) => exitCode === null)
-      .map((child) => once(child, "exit"));
-    process.kill(this.#init, "SIGKILL");
+    const running = [this.#daemon, this.#network].filter((child) => !hasEnded(child));
+    const ended = running.map((child) => once(child, "exit"));
+    if (running.includes(this.#daemon)) process.kill(this.#init, "SIGKILL");
     this.#network.kill();
     await Promise.all(ended);
     const inGroups = globSync(`/sys/fs/cgroup/{*/,}${GROUP}{/*,}`, { withFileTypes: true });
@@ -118,11 +107,8 @@ dockerd ${directories} --host unix://${root}/docker.sock --storage-driver overla
 wait $!`;
 }
 
-async function firstChildOf({ pid, exitCode }: ChildProcess): Promise<number> {
-  for (let tries = 0; tries < 100 && exitCode === null; tries++) {
-    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
-    if (child !== undefined && child !== "") return Number(child);
-    await wait(50);
-  }
-  throw new Error("unshare has not started the engine: see its log.");
+async function firstChildOf(daemon: ChildProcess): Promise<number> {
+  const child = await waitForChild(daemon);
+  if (child === undefined) throw new Error("unshare has not started the engine: see its log.");
+  return child;
 }

@@ -3,8 +3,8 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { type MachineName, MACHINES } from "./page.ts";
+import { hasEnded, waitForChild } from "./processes.ts";
 import { outputOf, Shell, untilSuccess } from "./shell.ts";
 
 /** The addresses of the machines. Those for two-nodes.md are the addresses in the page. */
@@ -89,7 +89,7 @@ export class Machine {
   /** Simulates a power failure. The files stay for another `boot`. */
   async end(): Promise<void> {
     const nspawn = this.#nspawn;
-    if (nspawn === undefined || nspawn.exitCode !== null || nspawn.signalCode !== null) return;
+    if (nspawn === undefined || hasEnded(nspawn)) return;
     const ended = once(nspawn, "exit");
     if (this.#leader === 0) nspawn.kill("SIGKILL");
     else if (existsSync(`/proc/${this.#leader}`)) process.kill(this.#leader, "SIGKILL");
@@ -181,12 +181,9 @@ function spawnMachine(name: MachineName, root: string): ChildProcess {
 }
 
 /** Returns the pid of a machine's systemd in the namespace of this machine. */
-async function leaderOf({ pid, exitCode }: ChildProcess): Promise<number> {
-  for (let tries = 0; tries < 100 && exitCode === null; tries++) {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
-    const leader = children.find((child) => readFileSync(`/proc/${child}/comm`, "utf8").trim() === "systemd");
-    if (leader !== undefined) return Number(leader);
-    await wait(100);
-  }
-  throw new Error("systemd-nspawn has not started the machine: see its log.");
+async function leaderOf(nspawn: ChildProcess): Promise<number> {
+  const isSystemd = (child: string) => readFileSync(`/proc/${child}/comm`, "utf8").trim() === "systemd";
+  const leader = await waitForChild(nspawn, isSystemd);
+  if (leader === undefined) throw new Error("systemd-nspawn has not started the machine: see its log.");
+  return leader;
 }

@@ -1,11 +1,13 @@
-import { execFileSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { checks, preparations } from "../guide/checks.ts";
 import { databaseChecks, databasePreparations } from "../guide/database-checks.ts";
 import { oneMachineChecks, oneMachinePreparations } from "../guide/one-machine-checks.ts";
 import { blocksOf, OPTIONAL, PAGES, readOperationsPages } from "../guide/page.ts";
+import { hasEnded, waitForChild } from "../guide/processes.ts";
 
 const deploy = join(import.meta.dirname, "..");
 const root = join(deploy, "..");
@@ -77,3 +79,26 @@ it("the commands of the operator's guide are a shell's, and name files and units
     expect(existsSync(join(deploy, "systemd", `${unit}.service`)), unit).toBe(true);
   }
 });
+
+/** Starts a process, which ends with the test. */
+function start(commands: string): ChildProcess {
+  const child = spawn("sh", ["-c", commands], { stdio: ["pipe", "ignore", "ignore"] });
+  onTestFinished(async () => {
+    child.stdin?.end();
+    if (!hasEnded(child)) await once(child, "exit");
+  });
+  return child;
+}
+
+it.skipIf(!existsSync("/proc/self"))(
+  "the first child of a process is waited for, until the process ends by itself or by a signal",
+  async () => {
+    const parent = start("cat; true");
+    expect(await waitForChild(parent)).toBeDefined();
+    for (const end of ["exit 1", "kill -KILL $$"]) {
+      const ending = start(end);
+      expect(await waitForChild(ending), end).toBeUndefined();
+      expect(hasEnded(ending), end).toBe(true);
+    }
+  },
+);
