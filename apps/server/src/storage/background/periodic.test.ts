@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { until } from "../../../test/until.ts";
 import { createConditions } from "../../health/conditions/conditions.ts";
-import { startPeriodic, startSweeper } from "./periodic.ts";
+import { startPeriodic, startSweeper, startSystemSteps } from "./periodic.ts";
 
 const noError = (error: unknown) => {
   throw error;
@@ -93,6 +93,30 @@ test("a sweeper that is closed ends after the batch under way, however much is l
   expect(await sweeper.runOnce()).toBe(10);
   await closing;
   expect(swept).toEqual(["a"]);
+});
+
+test("maintenance beside steps is repeated after its interval, however the system clock is set meanwhile", async () => {
+  let now = 0;
+  let maintained = 0;
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-06-01T12:00:00Z") });
+  onTestFinished(() => void vi.useRealTimers());
+  const work = startSystemSteps({
+    ...{ intervalMs: 1_000_000, careIntervalMs: 60_000, monotonic: () => now },
+    systems: () => Promise.resolve(["a"]),
+    next: () => Promise.resolve(false),
+    care: () => Promise.resolve(maintained++),
+    onError: noError,
+  });
+  await work.runOnce();
+  vi.setSystemTime(Date.parse("2026-06-02T12:00:00Z"));
+  now = 59_999;
+  await work.runOnce();
+  expect(maintained).toBe(1);
+  vi.setSystemTime(Date.parse("2026-05-01T12:00:00Z"));
+  now = 60_000;
+  await work.runOnce();
+  await work.close();
+  expect(maintained).toBe(2);
 });
 
 test("work stands still once neither a success nor its start is recent, whether its runs fail in part, whole, or hang", async () => {

@@ -110,7 +110,8 @@ type EachSystem = (work: (systemId: string) => Promise<boolean>) => Promise<bool
 
 interface SystemStepsOptions extends SweeperSurroundings {
   readonly intervalMs: number;
-  readonly clock: () => number;
+  /** Milliseconds that never run backwards. */
+  readonly monotonic?: () => number;
   /** Does the next waiting step of a system. @returns false when no step was waiting */
   readonly next: (systemId: string, closed: AbortSignal) => Promise<boolean>;
   /** Does regular maintenance, such as removing old data. */
@@ -124,7 +125,8 @@ interface SystemStepsOptions extends SweeperSurroundings {
  * system with many steps does not delay the others. `close` aborts the current step.
  */
 export function startSystemSteps(options: SystemStepsOptions): PeriodicWork {
-  const { intervalMs, clock, next, care, careIntervalMs, systems, onError, watch } = options;
+  const { intervalMs, monotonic = () => performance.now(), next, care, careIntervalMs } = options;
+  const { systems, onError, watch } = options;
   const closed = new AbortController();
   const eachSystem: EachSystem = async (work) => {
     let isMore = false;
@@ -139,7 +141,7 @@ export function startSystemSteps(options: SystemStepsOptions): PeriodicWork {
     }
     return isMore;
   };
-  const careTask = new IntervalTask(careIntervalMs, async () => void (await care(eachSystem)), clock);
+  const careTask = new IntervalTask(careIntervalMs, async () => void (await care(eachSystem)), monotonic);
   const work = async () => {
     await careTask.runIfDue();
     while (await eachSystem((systemId) => next(systemId, closed.signal)));
