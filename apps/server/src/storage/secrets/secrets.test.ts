@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadSecrets } from "./secrets.ts";
+import { changeSecretsFile, loadSecrets } from "./secrets.ts";
 
 let directory: string;
 let file: string;
@@ -100,7 +100,7 @@ describe("of an earlier version, without a key for webhooks", () => {
     expect(loaded.webhookKeys.map(({ key: bytes }) => bytes.length)).toEqual([32]);
     expect(JSON.parse(await readFile(real, "utf8"))).toMatchObject(old);
     expect((await stat(real)).mode & 0o777).toBe(0o640);
-    expect(await readdir(dirname(real))).toEqual(["real.json"]);
+    expect(await readdir(dirname(real))).toEqual(["real.json", "real.json.lock"]);
     expect(await readlink(file)).toBe(real);
     expect(await loadSecrets(file, randomBytes)).toEqual(loaded);
   });
@@ -125,7 +125,7 @@ describe("of an earlier version, without a key for webhooks", () => {
       done = true;
       await watching;
       for (const secrets of all) expect(secrets).toEqual(all[0]);
-      expect(await readdir(dirname(shared))).toEqual(["secrets.json"]);
+      expect(await readdir(dirname(shared))).toEqual(["secrets.json", "secrets.json.lock"]);
     }
   });
 
@@ -150,6 +150,24 @@ describe("of an earlier version, without a key for webhooks", () => {
     await expect(loadSecrets(file, failing)).rejects.toThrow(/has no webhook_keys yet.*writable for one start/);
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual(old);
   });
+});
+
+it("keep every key that several writers add at the same time", async () => {
+  for (let round = 0; round < 40; round++) {
+    const shared = join(directory, `round-${round}`, "secrets.json");
+    await loadSecrets(shared, randomBytes);
+    const add = (id: number) => {
+      const key = { id, key: Buffer.alloc(32, id).toString("base64url") };
+      return changeSecretsFile(
+        shared,
+        (before) => ({ ...before, cursor_keys: [...before.cursor_keys, key] }),
+        randomBytes,
+      );
+    };
+    await Promise.all([2, 3, 4, 5].map(add));
+    const ids = (await loadSecrets(shared, randomBytes)).cursorKeys.map(({ id }) => id);
+    expect(new Set(ids)).toEqual(new Set([1, 2, 3, 4, 5]));
+  }
 });
 
 it.each([

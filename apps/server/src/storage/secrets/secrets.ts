@@ -1,7 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import { link, open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeDirectory } from "@bikeshare/embedded-postgres";
+import { makeDirectory, tryExclusiveLock, waitForLock } from "@bikeshare/embedded-postgres";
 import { z } from "zod";
 import type { CursorKey } from "../../http/cursor.ts";
 import type { SecretKey } from "../../webhooks/endpoints/secret.ts";
@@ -80,7 +80,10 @@ export function secretsIn({ cursor_keys: cursorKeys, webhook_keys: webhookKeys =
   return { cursorKeys: cursorKeys.map(readKey), webhookKeys: webhookKeys.map(readKey) };
 }
 
-/** Changes the file atomically, and tries again if another process changed it meanwhile. @returns the new content */
+/**
+ * Changes the file atomically. If it is changed meanwhile, calls `change` again with the new content.
+ * @returns the content that was written
+ */
 export async function changeSecretsFile(
   path: string,
   change: (file: SecretsFile) => SecretsFile,
@@ -88,10 +91,8 @@ export async function changeSecretsFile(
 ): Promise<SecretsFile> {
   const before = await readFile(path, "utf8");
   const changed = write(change(parseSecrets(path, before)));
-  await replace(await realpath(path), before, changed, randomBytes);
-  const after = await readFile(path, "utf8");
-  // If another process has replaced the file, changes that version.
-  return after === changed ? parseSecrets(path, after) : changeSecretsFile(path, change, randomBytes);
+  const isReplaced = await replace(await realpath(path), before, changed, randomBytes);
+  return isReplaced ? parseSecrets(path, changed) : changeSecretsFile(path, change, randomBytes);
 }
 
 function readKey({ id, key }: { readonly id: number; readonly key: string }): CursorKey & SecretKey {
@@ -134,8 +135,11 @@ async function addWebhookKey(path: string, text: string, file: SecretsFile, rand
   }
 }
 
-/** Replaces a file atomically. Does nothing if its content is no longer `before`: the caller must then read it again. */
-async function replace(path: string, before: string, after: string, randomBytes: RandomBytes): Promise<void> {
+/**
+ * Replaces a file atomically. Does nothing if its content is no longer `before`: the caller must then read it again.
+ * @returns whether it was replaced
+ */
+async function replace(path: string, before: string, after: string, randomBytes: RandomBytes): Promise<boolean> {
   const draft = draftName(path, randomBytes);
   const { uid, gid, mode } = await stat(path);
   const handle = await open(draft, "wx", 0o600);
@@ -147,10 +151,42 @@ async function replace(path: string, before: string, after: string, randomBytes:
     await handle.chmod(mode & 0o660);
     await handle.writeFile(after);
     await handle.sync();
-    if ((await readFile(path, "utf8")) === before) await rename(draft, path);
+    return await withLock(path, async () => {
+      if ((await readFile(path, "utf8")) !== before) return false;
+      await rename(draft, path);
+      return true;
+    });
   } finally {
     await handle.close();
     await rm(draft, { force: true });
+  }
+}
+
+/** Runs `work` while no other process may replace the file. */
+async function withLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  const lockFile = `${path}.lock`;
+  await ensureLock(path, lockFile);
+  const lock = await waitForLock(() => tryExclusiveLock(lockFile));
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+/** Creates the lock file if it is missing, for the owner of the secrets file. */
+async function ensureLock(path: string, lockFile: string): Promise<void> {
+  const { uid, gid } = await stat(path);
+  try {
+    const handle = await open(lockFile, "wx", 0o600);
+    // Only a file that this process has just made is given away: a link that was put here could lead to another file.
+    try {
+      await handle.chown(uid, gid);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 
