@@ -1,11 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { writeFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { authenticatorContext, SIGN_IN_PURPOSE } from "../../console/people/authenticator-app.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { createTokenCipher, type NumberedKey } from "../secrets/encryption.ts";
-import { countLeft, reencryptAll } from "./rotate.ts";
+import { countLeft, reencryptAll, removeOldKeys } from "./rotate.ts";
 
 /** More than two batches of secrets and of authenticator apps. */
 const SECRETS = 250;
@@ -89,4 +93,27 @@ it("who is killed inside a batch loses nothing, the next goes on behind it, and 
   expect(await reencryptAll(harness.db, keys)).toEqual({ changed: 50, unreadable: 0 });
   expect(await countLeft(harness.db, keys)).toBe(0);
   expect(await readable(next)).toEqual([SECRETS, APPS]);
+});
+
+it("old keys are not removed when the file is changed after they were checked: an added key would be removed too", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-rotation-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const path = join(directory, "secrets.json");
+  const fileOf = (...keys: NumberedKey[]) => {
+    const written = keys.map(({ id, key }) => ({ id, key: Buffer.from(key).toString("base64url") }));
+    const usedAt = new Date(0).toISOString();
+    const rotation = { added_at: usedAt, used_at: usedAt };
+    return JSON.stringify({ cursor_keys: written, webhook_keys: written, rotation });
+  };
+  await writeFile(path, fileOf(next, old));
+  await reencryptAll(harness.db, secretsOf(next, old));
+  const changed = fileOf({ id: 3, key: randomBytes(32) }, next, old);
+  const waiting = { waitMs: 0, sleep: () => Promise.resolve(), onWaiting: () => undefined };
+  // `removeOldKeys` asks for the time after all other checks.
+  const clock = () => {
+    writeFileSync(path, changed);
+    return harness.clock();
+  };
+  await expect(removeOldKeys({ ...harness, ...waiting, path, clock }, false)).rejects.toThrow("Run this command again");
+  expect(await readFile(path, "utf8")).toBe(changed);
 });

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
 import { everySystemOf } from "../../city/systems/service.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { authenticatorContext, SIGN_IN_PURPOSE } from "../../console/people/authenticator-app.ts";
@@ -94,7 +95,8 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
  * Removes all keys but those that encrypt, once no stored value needs them.
  * @param isForced whether to remove old keys although callers may still have cursors, or sign-ins in progress, with them
  * @returns how many keys were removed
- * @throws Error when a stored value, a process, or perhaps a caller still needs an old key, or new keys are not used yet
+ * @throws Error when a stored value, a process, or perhaps a caller still needs an old key, new keys are not used yet, or the
+ * file is changed meanwhile
  */
 export async function removeOldKeys(context: RotationContext, isForced: boolean): Promise<{ removed: number }> {
   const { path, db, ids, clock } = context;
@@ -115,7 +117,13 @@ export async function removeOldKeys(context: RotationContext, isForced: boolean)
       `Callers may still hold cursors of the old keys, or be signing in with them, until ${new Date(usedAt + IN_USE_MS).toISOString()}. Wait until then, or say --now: their cursors are refused then.`,
     );
   }
-  const after = await changeSecretsFile(path, withoutOldKeys, (bytes) => ids.randomBytes(bytes));
+  const remove = (file: SecretsFile) => {
+    // The checks above know nothing of keys that another command has added since.
+    if (!isDeepStrictEqual(file, before))
+      throw new Error(`${path} was changed while its keys were checked. Run this command again.`);
+    return withoutOldKeys(file);
+  };
+  const after = await changeSecretsFile(path, remove, (bytes) => ids.randomBytes(bytes));
   const removed = fingerprintsOf(secrets).keys.length - fingerprintsOf(secretsIn(after)).keys.length;
   await record(context, "secrets.keys_removed", secretsIn(after));
   return { removed };
