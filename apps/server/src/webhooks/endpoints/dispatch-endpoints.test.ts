@@ -175,6 +175,26 @@ describe("rotating a secret", () => {
   });
 });
 
+it("a damaged secret pauses its endpoint while it signs, and no longer once it has ended", async () => {
+  await harness.endpoint();
+  const { systemId, partnerId } = harness;
+  const { secret } = await rotateSecret(harness, { systemId, partnerId, overlap: 3_600_000 });
+  const damaged: string[] = [];
+  const load = async () =>
+    (await loadEndpoints(harness, systemId, ({ message }) => void damaged.push(message))).map(({ status, secrets }) => [
+      status,
+      secrets.map(({ text }) => text),
+    ]);
+  const damage = `update webhook_secrets set encrypted = substr(encrypted, 1, length(encrypted) - 4) || 'AAAA',
+    expires_at = now() + $2::interval where system_id = $1 and expires_at is not null`;
+  await harness.rows(damage, "1 hour");
+  expect(await load()).toEqual([["paused", []]]);
+  expect(damaged.splice(0)).toHaveLength(1);
+  await harness.rows(damage, "-1 hour");
+  expect(await load()).toEqual([["active", [secret]]]);
+  expect(damaged).toEqual([]);
+});
+
 it("every change is told to the dispatchers", async () => {
   const heard: (string | undefined)[] = [];
   const listener = new pg.Client(harness.db.connectionString);

@@ -42,9 +42,9 @@ export interface DispatchEndpoint {
 }
 
 /**
- * Returns every endpoint of a system, paused ones too, with its active secrets. An endpoint with a damaged secret counts as
- * paused: its deliveries wait, those of other endpoints are sent.
- * @param onDamaged called with each damaged secret
+ * Returns every endpoint of a system, paused ones too, with its active secrets. An endpoint with a damaged active secret
+ * counts as paused: its deliveries wait, those of other endpoints are sent.
+ * @param onDamaged called with each damaged active secret
  * @throws SecretsFileMismatch when an active secret was encrypted with the key of another secrets file: deliveries are
  * signed with all active secrets or not sent
  */
@@ -55,21 +55,24 @@ export async function loadEndpoints(
 ): Promise<DispatchEndpoint[]> {
   // Reads the secrets after the endpoints. An endpoint is created together with its secret, so none is read without one.
   const rows = await listEndpoints(db, systemId);
-  // An ended secret of another secrets file is left out: it signs nothing, so it must not stop all deliveries.
-  const secrets = (await listSecrets(db, systemId)).filter(
-    (secret) => !secret.ended || cipher.canDecrypt(secret.encrypted),
-  );
+  const secrets = await listSecrets(db, systemId);
   mustKnow(cipher, secrets);
   const byEndpoint = Map.groupBy(secrets, (secret) => secret.endpoint_id);
-  const decryptRow = ({ id, endpoint_id: endpointId, encrypted, expires_at: expiresAt }: SecretRow): SigningSecret => ({
-    text: cipher.decrypt({ systemId, endpointId, secretId: id }, encrypted),
-    expiresAt: expiresAt?.getTime() ?? null,
-  });
+  const decryptRow = ({ id, endpoint_id: endpointId, encrypted, expires_at: expiresAt, ended }: SecretRow) => {
+    try {
+      const text = cipher.decrypt({ systemId, endpointId, secretId: id }, encrypted);
+      return [{ text, expiresAt: expiresAt?.getTime() ?? null }];
+    } catch (error) {
+      // An ended secret signs nothing, so it must stop nothing, whether it is damaged or of another secrets file.
+      if (ended) return [];
+      throw error;
+    }
+  };
   return rows.map((row) => {
     const { id, partner_id: partnerId, name, url, status, email, signature, max_per_hour: maxPerHour } = row;
     const endpoint = { systemId, id, partnerId, name, url, status, email, signature, maxPerHour };
     try {
-      return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).map(decryptRow) };
+      return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).flatMap(decryptRow) };
     } catch (error) {
       if (!(error instanceof DamagedSecret)) throw error;
       onDamaged(error);
@@ -78,9 +81,11 @@ export async function loadEndpoints(
   });
 }
 
-/** @throws SecretsFileMismatch when the encryption key of a secret is not in this process's secrets file */
+/** @throws SecretsFileMismatch when the encryption key of an active secret is not in this process's secrets file */
 function mustKnow(cipher: SecretCipher, secrets: readonly SecretRow[]): void {
-  const mismatched = secrets.flatMap((secret) => (cipher.canDecrypt(secret.encrypted) ? [] : [secret.endpoint_id]));
+  const mismatched = secrets.flatMap(({ ended, encrypted, endpoint_id: endpointId }) =>
+    ended || cipher.canDecrypt(encrypted) ? [] : [endpointId],
+  );
   if (mismatched.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(mismatched)]));
 }
 
