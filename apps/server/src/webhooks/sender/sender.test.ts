@@ -181,6 +181,25 @@ describe("kept connections", () => {
     await until(() => closed);
   });
 
+  it("are closed at once when they reach their age as the next request begins", async () => {
+    let closed = 0;
+    const receiver = await openReceiver(
+      (socket) => socket.write(answer("200 OK")),
+      {},
+      (socket) => socket.once("close", () => closed++),
+    );
+    let now = 0;
+    // Longer than the test may take: the idle timeout must not be what closes the connection.
+    const limits = { idleTimeoutMs: 600_000 };
+    const sender = openSender({ monotonic: () => now, limits });
+    await post(sender, receiver.url);
+    now = 59_999;
+    const next = post(sender, receiver.url);
+    now = 60_000;
+    expect(await next).toMatchObject({ reusedConnection: false });
+    await until(() => closed === 1);
+  });
+
   it("do not wait longer than the far side says it will", async () => {
     const receiver = await openReceiver((socket) => socket.write(answer("200 OK", "", ["Keep-Alive: timeout=1"])));
     const sender = openSender();

@@ -246,7 +246,11 @@ function createTransport({ rules, limits, monotonic, servers, ca }: TransportOpt
       // turn of the event loop that is already reading sockets does not read again, so that this takes two turns.
       await nextTurn();
       await nextTurn();
-      if (!connection.isUsable()) continue;
+      if (!connection.isUsable()) {
+        // It may just have become too old. Otherwise it would stay open until its idle timeout.
+        connection.destroy();
+        continue;
+      }
       const roundTrip = await connection.send(request, timeLeft());
       idle.release(connection, roundTrip);
       return { roundTrip, remoteAddress: connection.remoteAddress, isReused: true, connectTimings: noTimings };
