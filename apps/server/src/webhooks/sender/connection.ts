@@ -175,6 +175,7 @@ class Exchange {
   readonly result: Promise<RoundTripResult>;
   readonly #resolve: (result: RoundTripResult) => void;
   readonly #parser: ResponseParser;
+  readonly #limits: SenderLimits;
   readonly #monotonic: () => number;
   readonly #timer: NodeJS.Timeout;
   readonly #isReused: boolean;
@@ -186,6 +187,7 @@ class Exchange {
     this.result = promise;
     this.#resolve = resolve;
     this.#parser = new ResponseParser(limits);
+    this.#limits = limits;
     this.#monotonic = monotonic;
     this.#isReused = isReused;
     this.#timer = setTimeout(() => this.#end(this.#timeoutFailure()), timeoutMs);
@@ -219,7 +221,7 @@ class Exchange {
   }
 
   fail(error: unknown): void {
-    if (error instanceof InvalidResponseError) this.#end(violations[error.violation]);
+    if (error instanceof InvalidResponseError) this.#end(describeViolation(error.violation, this.#limits));
     else if (error instanceof Error && "code" in error && String(error.code).startsWith("ERR_SSL_"))
       this.#end(describeFailure("tls", describeTlsError(error)));
     else this.#end(this.#closeFailure());
@@ -271,18 +273,25 @@ function free({ buffer, length }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 
-const violations: Readonly<Record<ResponseViolation, Failure>> = {
-  headers_too_large: describeFailure(
-    "headers_too_large",
-    `The response headers exceed ${senderLimits.maxHeaderBytes / 1024} KiB or ${senderLimits.maxHeaderLines} lines.`,
-  ),
-  too_many_informational: describeFailure(
-    "too_many_informational",
-    `More than ${senderLimits.maxInformational} informational responses (1xx) came before the final response.`,
-  ),
-  not_http: describeFailure("protocol", "The response is not valid HTTP/1.1."),
-  padded_chunks: describeFailure(
-    "protocol",
-    `The chunk sizes and extensions of the response body exceed ${senderLimits.maxHeaderBytes / 1024} KiB.`,
-  ),
-};
+function describeViolation(violation: ResponseViolation, limits: SenderLimits): Failure {
+  const { maxHeaderBytes, maxHeaderLines, maxInformational } = limits;
+  switch (violation) {
+    case "headers_too_large":
+      return describeFailure(
+        "headers_too_large",
+        `The response headers exceed ${maxHeaderBytes / 1024} KiB or ${maxHeaderLines} lines.`,
+      );
+    case "too_many_informational":
+      return describeFailure(
+        "too_many_informational",
+        `More than ${maxInformational} informational responses (1xx) came before the final response.`,
+      );
+    case "not_http":
+      return describeFailure("protocol", "The response is not valid HTTP/1.1.");
+    case "padded_chunks":
+      return describeFailure(
+        "protocol",
+        `The chunk sizes and extensions of the response body exceed ${maxHeaderBytes / 1024} KiB.`,
+      );
+  }
+}

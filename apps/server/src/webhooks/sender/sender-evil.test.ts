@@ -204,6 +204,18 @@ describe("a receiver that", () => {
     expect(await meet(openSender(), evil)).toMatchObject(evil.result);
   });
 
+  it("exceeds a limit fails with a text that names the limit in force", async () => {
+    const sender = openSender({ limits: { maxHeaderBytes: 1_024, maxHeaderLines: 10, maxInformational: 2 } });
+    const texts = {
+      [`${head}${"X: 1\r\n".repeat(11)}\r\n`]: "The response headers exceed 1 KiB or 10 lines.",
+      ["HTTP/1.1 100 Continue\r\n\r\n".repeat(3)]:
+        "More than 2 informational responses (1xx) came before the final response.",
+      [`${chunked}1;${"x".repeat(2_000)}`]: "The chunk sizes and extensions of the response body exceed 1 KiB.",
+    };
+    for (const [text, detail] of Object.entries(texts))
+      expect(await meet(sender, { act: (socket) => socket.write(text), result: {} })).toMatchObject({ detail });
+  });
+
   it("hangs in its trailers has answered, and is let go of", async () => {
     const result = await meet(openSender(), {
       act: (socket) => socket.write(`${chunked}2\r\nok\r\n0\r\nX-Checksum: `),
