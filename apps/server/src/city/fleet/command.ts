@@ -439,10 +439,9 @@ export class FleetCommand implements Command {
       const vehicleTypeId = before.vehicle_type_id;
       for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
     }
-    for (const [index, { after }] of changed.entries()) {
-      const held = { ...after, last_event: rows[index]?.last_event ?? null };
-      this.#effects.held.set(after.id, held);
-      this.#effects.bikes.set(after.id, held);
+    for (const row of rows) {
+      this.#effects.held.set(row.id, row);
+      this.#effects.bikes.set(row.id, row);
     }
     this.#effects.causes.clear();
     for (const { before, after } of changed)

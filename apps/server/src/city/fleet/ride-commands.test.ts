@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../../test/fleet/fleet.harness.ts";
 import { until } from "../../../test/until.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { runCommand } from "./command.ts";
 
 const lockBike = statement("test.lockBike", "select id from bikes where system_id = $1 and id = $2 for update");
 const waiting = statement(
@@ -167,6 +168,25 @@ describe("a ride that starts", () => {
 });
 
 describe("a ride that ends", () => {
+  test("retires its bike's public id, also when the same command writes the bike again", async () => {
+    const publicId = (await harness.bike(bike))["public_id"];
+    await harness.start({ id: ride, bike_id: bike });
+    const rideId = (await harness.bike(bike))["ride_id"];
+    await runCommand(harness.live, harness.systemId, async (command) => {
+      await command.lockBikes([bike]);
+      // The ride takes the bike back at last, so that the rows agree.
+      for (const facts of [{ ride_id: null }, { number: "7" }, { ride_id: String(rideId) }]) {
+        const locked = command.bikes.get(bike);
+        if (locked !== undefined) command.changeBike(locked, facts);
+        await command.writeBikes();
+      }
+    });
+    const after = await harness.bike(bike);
+    expect(after).toMatchObject({ ride_id: rideId, number: "7" });
+    expect(after["public_id"]).not.toBe(publicId);
+    await harness.expectSound();
+  });
+
   test("puts its bike where it ended, and counts it there, under a new public id", async () => {
     const publicId = (await harness.bike(bike))["public_id"];
     await harness.start({ id: ride, bike_id: bike });
