@@ -96,9 +96,9 @@ async function skipEvents(
       start = { day, position: upto };
     }
     const first = await findPositionAfter(db, systemId, viewer, start, left);
-    // `first` is undefined only when the events of the day have just been deleted. Then the page is empty, because no event
-    // has such a high position.
-    return { day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
+    // `first` is undefined only when the events of the day have just been deleted. Then the page begins with the next day: an
+    // empty page would have no cursor, and its reader would take the list for ended.
+    return first === undefined ? start : { day, position: first - 1 };
   });
 }
 

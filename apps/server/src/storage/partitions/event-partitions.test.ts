@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import {
   type EventsHarness,
+  numbersOn,
   openEventsHarness,
   pageOf,
   placedEvents,
@@ -20,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const drop = () => dropPastDays({ ...harness, warn: (_, message) => rethrow(new Error(message)) }, eventsTable);
+const drop = (of = harness) => dropPastDays({ ...of, warn: (_, message) => rethrow(new Error(message)) }, eventsTable);
 
 const countedDays = statement(
   "test.countedDays",
@@ -128,4 +129,25 @@ describe("partitions of events", { shuffle: false }, () => {
     await harness.sequencer.runOnce(harness.systemId);
     expect((await placedEvents(harness)).map((event) => event.position)).toEqual([5]);
   });
+});
+
+it("a page by number whose day is dropped while it is read begins with the next day, and the list goes on", async () => {
+  const own = await openEventsHarness();
+  onTestFinished(() => own.close());
+  await own.fill("ride.started", 3);
+  own.clock.advance(24 * HOUR);
+  await own.fill("ride.started", 2, 3);
+  own.clock.advance(30 * 24 * HOUR);
+  await createPartitions(own.db, eventsTable, dayOf(own.clock()));
+  // Drops the day after the service has found the page's day by the stored counts, and before it reads the events.
+  const { filtered } = own.read;
+  const read: typeof filtered.read = async (whose, work) => {
+    await drop(own);
+    return filtered.read(whose, work);
+  };
+  const dropping = { ...own, read: { ...own.read, filtered: { ...filtered, read } } };
+  const page = await pageOf(dropping, { kind: "page", page: 3, limit: 1 });
+  expect(numbersOn(page)).toEqual([3]);
+  const next = await pageOf(own, { kind: "cursor", after: page.next ?? { day: "", position: 0 }, limit: 1 });
+  expect(numbersOn(next)).toEqual([4]);
 });
