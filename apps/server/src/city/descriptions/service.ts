@@ -130,11 +130,16 @@ async function mergeAll<Kind extends FactKind>(
   return sortById([...ids].map((id) => mergeFacts<Kind>(id, own.get(id), said.get(id) ?? [])));
 }
 
+/** Returns the ids of the vehicle types that bikes or stations name now. */
+export function typesInUse(db: QueryRunner, systemId: string): Promise<readonly string[]> {
+  return findNamedTypes(db, systemId);
+}
+
 /** Returns ids of a kind to list even if nobody describes them, such as the vehicle types of bikes. */
 async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Promise<readonly string[]> {
   switch (kind) {
     case "vehicle_type":
-      return findNamedTypes(db, systemId);
+      return typesInUse(db, systemId);
     case "region":
       return findUsedRegions(db, systemId);
     case "geofencing_zones":

@@ -213,12 +213,10 @@ const zonesState = statement(
      (select string_agg(source || ' ' || feed || ' ' || digest, ',' order by source, feed) from gbfs_documents
       where system_id = $1 and feed in ('system_information', 'vehicle_types', 'geofencing_zones')),
      (select string_agg(kind || ' ' || id || ' ' || set_at, ',' order by kind, id) from descriptions
-      where system_id = $1 and kind in ('system', 'vehicle_type', 'geofencing_zones')),
-     (select string_agg(id, ',' order by id) from (select distinct vehicle_type_id as id from bikes
-        where system_id = $1 and vehicle_type_id is not null) as types)) as state`,
+      where system_id = $1 and kind in ('system', 'vehicle_type', 'geofencing_zones'))) as state`,
 );
 
-/** Returns a text that differs whenever the published zones of a system may differ. */
+/** Returns a text that differs whenever what sources or the operator say about the zones of a system may differ. */
 export async function findZonesState(db: Queryable, systemId: string): Promise<string> {
   return oneRow(await db.query<{ state: string }>(zonesState, [systemId])).state;
 }

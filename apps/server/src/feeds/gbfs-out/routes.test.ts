@@ -389,6 +389,33 @@ test("the list of feeds is made again without reading the zones, which may have 
   await listed(["system_pricing_plans", "geofencing_zones"]);
 });
 
+test("a zone's rules for a vehicle type are published once a station names the type", async () => {
+  const systemId = "typed";
+  const rules = [
+    { vehicle_type_ids: ["cargo"], ride_start_allowed: false, ride_end_allowed: false, ride_through_allowed: true },
+  ];
+  await createSystem(harness.db, systemId, "Typed", harness.clock());
+  await describeFacts({ ...harness.live, actor: "test" }, systemId, "geofencing_zones", "", {
+    features: [],
+    global_rules: rules,
+  });
+  const called = (name: string) =>
+    upsertStations(harness.live, systemId, [{ item: { id: "s", name, lat: 1, lon: 2 } }]);
+  await called("One");
+  const zones = `/gbfs/${systemId}/3.0/geofencing_zones.json`;
+  await fresh(`/gbfs/${systemId}/3.0/station_information.json`, ({ data }) => data["stations"]?.length === 1);
+  expect((await call(zones)).body).not.toContain("cargo");
+  const text = "update stations set vehicle_types_available = $2 where system_id = $1";
+  const available = JSON.stringify([{ vehicle_type_id: "cargo", count: 1 }]);
+  await harness.db.query({ name: "", text }, [systemId, available]);
+  await called("Two");
+  await fresh(`/gbfs/${systemId}/3.0/station_information.json`, ({ data }) =>
+    JSON.stringify(data).includes('"text":"Two"'),
+  );
+  harness.clock.advance(3000);
+  expect((await call(zones)).body).toContain("cargo");
+});
+
 describe("a system with texts in two languages", () => {
   beforeAll(async () => {
     await createSystem(harness.db, "two", "two", harness.clock());

@@ -2,7 +2,13 @@ import { hash } from "node:crypto";
 import { type FactsOf, type GbfsFeedName, isAtLeast, type PublishedGbfsVersion } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import { openAlerts } from "../../city/alerts/service.ts";
-import { type Described, describedAll, describedOne, describedSystem } from "../../city/descriptions/service.ts";
+import {
+  type Described,
+  describedAll,
+  describedOne,
+  describedSystem,
+  typesInUse,
+} from "../../city/descriptions/service.ts";
 import { newPublicId } from "../../city/fleet/bike.rules.ts";
 import { hasSystem, systemsOf } from "../../city/systems/service.ts";
 import type { Ids } from "../../ids.ts";
@@ -144,8 +150,11 @@ export async function publishedFacts(db: Queryable, systemId: string) {
 }
 
 /** Returns a text that differs whenever the published zones of a system may differ. */
-export function zonesState({ db }: GbfsContext, systemId: string): Promise<string> {
-  return findZonesState(db, systemId);
+export async function zonesState({ db }: GbfsContext, systemId: string): Promise<string> {
+  const said = await findZonesState(db, systemId);
+  // Rules are published only for vehicle types that exist, and bikes and stations may name types nobody describes.
+  const types = await typesInUse(db, systemId);
+  return JSON.stringify([said, types.toSorted()]);
 }
 
 /** Days for which the feeds of a system stay available after its last day. */
