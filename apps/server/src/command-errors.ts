@@ -2,8 +2,8 @@ import { errorMessages, fillTemplate, type TemplateArguments } from "@bikeshare/
 import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
 /**
- * Messages of errors that the partners' interface at /v1 never returns: those of the command line and the dashboard, and a
- * few of the interfaces for sandboxes and the operator's backend.
+ * Messages of errors of the command line and the dashboard, and a few of the interfaces for sandboxes and the operator's
+ * backend. Errors of the partners' interface at /v1 have the contract's `errorMessages`, see `pageMessages` below.
  */
 const commandErrors = {
   not_found: {
@@ -31,7 +31,6 @@ const commandErrors = {
   invalid_parameter: {
     deliveriesLimit: "The limit must be from 1 to {limit}.",
     email: "The email must be one address, such as webhooks@example.com.",
-    emptyRange: "The range is empty: it must begin before it ends.",
     endpointName: "The name of an endpoint must be one line of 1 to {limit} characters.",
     emptyReplay: "The range is empty: it must begin before it ends, and before now.",
     keyOverlap: "The overlap must be between 0 h and {days} d.",
@@ -61,7 +60,7 @@ const commandErrors = {
     agencyWebhook: "Partner {partnerId} is an agency: it reads MDS, and has no webhook.",
     otherProvider: "The agencies that there are know you by the id {providerId}. Leave out --provider-id.",
     noAgency: "Only agencies have keys with the scope {scope}. `mds create-agency` creates one.",
-    deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
+    deliveryNotKept: errorMessages.conflict.deliveryNotKept,
     sandboxFaults: "There are {limit} faults, which is the most. `DELETE /sandbox/v1/faults` ends them.",
     testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
     sandboxOfAgency: "Partner {partnerId} is an agency, which has no sandbox.",
@@ -143,7 +142,10 @@ const commandErrors = {
   },
 } as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
 
-/** Messages for the dashboard that replace messages above which name commands of the command line. */
+/**
+ * Messages for callers over HTTP that replace messages above which name commands of the command line. Those that /v1 returns
+ * too are the contract's.
+ */
 const pageMessages: {
   readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
 } = {
@@ -153,12 +155,11 @@ const pageMessages: {
     import: "There is no import {id}.",
     key: "There is no key {id}.",
     partner: "There is no partner {id}.",
-    namedEndpoint: "There is no endpoint {endpoint}. There are: {endpoints}.",
+    namedEndpoint: errorMessages.not_found.endpoint,
     removedEndpoint: 'The endpoint "{name}" was removed{when}. Set its address and events to make it anew.',
     replay: "There is no resend {id}.",
   },
   invalid_parameter: {
-    emptyRange: "The time span is empty: since must lie before until.",
     newEndpoint: "A new webhook needs an address and at least one event.",
     severalEndpoints: "There are several endpoints: name one as endpoint_id. There are: {endpoints}.",
     tooManySecrets:
@@ -171,7 +172,7 @@ const pageMessages: {
     endpointPausedProbe: "The webhook is paused: resume it, which sends a delivery as a probe.",
     endpointPausedReplay:
       "The webhook is paused: what waited is held. Resume it, and choose whether that is sent or dropped.",
-    endpointRemoved: "The webhook was removed: set its address anew. Nothing was changed.",
+    endpointRemoved: errorMessages.conflict.endpointRemoved,
     importNotLast:
       'Import {id} cannot be undone before the later ones of the source "{source}". Undo those first, the latest first.',
     importOverlapped:

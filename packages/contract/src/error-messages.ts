@@ -114,6 +114,7 @@ export const errorMessages = {
     tooManySteps:
       "from and to are {steps} steps of {step} apart; at most {limit} are given at once. Choose longer steps or less time.",
     daysReversed: "from must not be after to.",
+    deliveriesReversed: "since must lie before until.",
     tooManyDays: "from and to span {days} days; at most {limit} are given at once.",
     alertRegions: "region_ids names regions that there are not: {ids}. Leave them out, or name them first.",
   },
@@ -148,6 +149,7 @@ export const errorMessages = {
     exportSchedule: "There is no such schedule.",
     event: "There is no event with this id that the key may see.",
     delivery: "There is no delivery {id} among those of the last {days} days.",
+    endpoint: "There is no endpoint {endpoint}. There are: {endpoints}.",
     reservation: "You have no reservation with this id.",
     ride: "There is no ride with this id.",
     station: "There is no station with this id.",
@@ -188,7 +190,9 @@ export const errorMessages = {
     deletedBike: "The bike was deleted at the same time.",
   },
   conflict: {
+    deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
     endpointPaused: "The webhook is paused: resume it first. Nothing was changed.",
+    endpointRemoved: "The webhook was removed: set its address and events again first. Nothing was changed.",
     testDelivery: "Delivery {id} is a test: send another test instead.",
   },
   method_not_allowed: { allowed: "The path does not allow the method {method}. Allowed: {allowed}." },

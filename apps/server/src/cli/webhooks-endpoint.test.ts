@@ -109,7 +109,7 @@ it("deliveries without any says so, and what to do", async () => {
   );
   expect(await text("deliveries", "--partner", partner, "--status", "failed")).toBe("No delivery matches.\n");
   const range = ["--since", "1h", "--until", "2h"];
-  await expect(text("deliveries", "--partner", partner, ...range)).rejects.toThrow(/begin before it ends/);
+  await expect(text("deliveries", "--partner", partner, ...range)).rejects.toThrow(/since must lie before until/);
 });
 
 it("a secrets file that the service does not use is rejected with its name, the first time too", async () => {

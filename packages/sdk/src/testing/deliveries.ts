@@ -40,9 +40,15 @@ export function putDelivery(city: City, partnerId: string, fields: DeliveryField
   city.deliveries.set(fields.id, { partnerId, shown });
 }
 
-/** Returns one page of a partner's deliveries, newest first. */
+/**
+ * Returns one page of a partner's deliveries, newest first.
+ * @throws ServiceError `invalid_parameter` when `since` is not before `until`
+ */
 export function deliveriesOf(city: City, partnerId: string, query: Values): DeliveryRecordList {
   const { limit: wanted, cursor: given, ...filters } = query as DeliveryListQuery;
+  const { since, until } = filters;
+  if (since !== undefined && until !== undefined && Date.parse(since) >= Date.parse(until))
+    throw serviceError("invalid_parameter", "deliveriesReversed");
   const scope = cursorScope("", "deliveries", { ...filters, partnerId });
   const paging = { limit: wanted === undefined ? undefined : Math.min(wanted, MAX_PAGE_SIZE), cursor: given };
   const asked = readPageRequest(paging, (text) => decodeCursor<readonly [string, string]>(scope, text));

@@ -1,4 +1,5 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { serviceError } from "@bikeshare/rules";
 import { commandError } from "../../command-errors.ts";
 import { timeOfId } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
@@ -159,7 +160,7 @@ export function searchOf(
   }: Pick<SearchRange, "systemId" | "filter"> & { readonly after?: DeliveryPosition | undefined },
 ): SearchRange {
   const { since = new Date(0), until = new Date(clock() + DAY_MS) } = filter;
-  if (filter.until !== undefined && since >= until) throw commandError("invalid_parameter", "emptyRange");
+  if (filter.until !== undefined && since >= until) throw serviceError("invalid_parameter", "deliveriesReversed");
   // The empty id sorts first, so deliveries created at `until` are left out.
   const before = after !== undefined && after.created_at < until ? after : { created_at: until, id: "" };
   return { systemId, filter, since, before };

@@ -97,6 +97,9 @@ describe("a partner's deliveries", () => {
     expect(failing).toMatchObject({ code: 503, failure: "http_5xx", attempts: 1 });
     expect((await list("?failure=timeout")).data).toEqual([]);
     expect((await list(`?since=${all[0]?.created_at}`)).data.map(({ id }) => id)).toEqual([all[0]?.id]);
+    const message = "since must lie before until.";
+    const reversed = await call("?since=2026-02-02T00:00:00Z&until=2026-02-01T00:00:00Z");
+    expect(await refusal(reversed)).toMatchObject({ status: 400, error: "invalid_parameter", message });
     // A cursor is valid only with the same filters and for the same partner.
     const { next_cursor: cursor = "" } = await list("?limit=1");
     expect(await refusal(await call(`?status=failed&cursor=${encodeURIComponent(cursor)}`))).toMatchObject({
