@@ -45,12 +45,14 @@ interface ButtonLinkProps {
   readonly children: ComponentChildren;
   readonly href: string;
   readonly variant?: Variant;
+  /** The key that follows the link (`shortcuts.tsx`). */
+  readonly shortcut?: string | undefined;
 }
 
 /** A link to a page that looks like a button. */
-export function ButtonLink({ children, href, variant = "secondary" }: ButtonLinkProps) {
+export function ButtonLink({ children, href, variant = "secondary", shortcut }: ButtonLinkProps) {
   return (
-    <Link href={href} className={`button button-${variant}`}>
+    <Link href={href} className={`button button-${variant}`} aria-keyshortcuts={shortcut}>
       {children}
     </Link>
   );

@@ -25,11 +25,8 @@ export function Shortcuts() {
       if (page !== undefined) navigate(page.address);
       else if (event.key === "g") goesUntil.current = event.timeStamp + LETTER_MS;
       else if (event.key === "?") setShown(true);
-      else if (event.key === "/") focusFilter();
-      else if (event.key === "j") moveRow(1);
-      else if (event.key === "k") moveRow(-1);
-      // Escape closes the page beside a list. Without such a page, the browser handles the key.
-      else if (event.key !== "Escape" || !closeItem()) return;
+      // The browser handles a key that has nothing to act on.
+      else if (!(actOnList(event.key) || followLink(event.key))) return;
       event.preventDefault();
     };
     addEventListener("keydown", press);
@@ -87,12 +84,40 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("input, select, textarea, dialog, [popover]") !== null;
 }
 
-/** Moves the focus to the search box of the list. A list without one has a button that adds a filter: presses it. */
-function focusFilter(): void {
+/** Handles the keys of lists. Returns whether the key had something to act on. */
+function actOnList(key: string): boolean {
+  switch (key) {
+    case "/":
+      return focusFilter();
+    case "j":
+      return moveRow(1);
+    case "k":
+      return moveRow(-1);
+    case "Escape":
+      return closeItem();
+    default:
+      return false;
+  }
+}
+
+/** Follows the link whose shortcut is this key. Returns whether the page has one. */
+function followLink(key: string): boolean {
+  const links = [...document.querySelectorAll<HTMLElement>("main a[aria-keyshortcuts]")];
+  const link = links.find((each) => each.getAttribute("aria-keyshortcuts") === key);
+  link?.click();
+  return link !== undefined;
+}
+
+/**
+ * Moves the focus to the search box of the list. A list without one has a button that adds a filter: presses it. Returns
+ * whether the page has either.
+ */
+function focusFilter(): boolean {
   const controls = document.querySelectorAll<HTMLElement>("main search :is(input, [data-filter=add])");
   const [control] = [...controls].toSorted((one, other) => Number(isButton(one)) - Number(isButton(other)));
   if (isButton(control)) control?.click();
   else control?.focus();
+  return control !== undefined;
 }
 
 function isButton(element: Element | undefined): boolean {
@@ -101,9 +126,9 @@ function isButton(element: Element | undefined): boolean {
 
 /**
  * Moves the focus to the link of the next or previous row. If the page of a row is open beside the list, opens the page of
- * that next or previous row.
+ * that next or previous row. Returns whether the page has rows with links.
  */
-function moveRow(step: 1 | -1): void {
+function moveRow(step: 1 | -1): boolean {
   const rows = [...document.querySelectorAll("main tbody tr")];
   const isSplit = document.querySelector(".split-list") !== null;
   const links = (isSplit ? [...document.querySelectorAll(".split-list tbody tr")] : rows)
@@ -115,10 +140,12 @@ function moveRow(step: 1 | -1): void {
   link?.focus();
   link?.scrollIntoView({ block: "nearest" });
   if (isSplit) link?.click();
+  return link !== undefined;
 }
 
-/** Closes the page of a row beside its list. Returns whether one was open. */
+/** Closes the page of a row beside its list. Returns whether one was open. An open menu comes first: the browser closes it. */
 function closeItem(): boolean {
+  if (document.querySelector("[popover=auto]:popover-open") !== null) return false;
   const close = document.querySelector<HTMLElement>(".split-close");
   close?.click();
   return close !== null;

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openBrowser } from "./browser.harness.ts";
+import { callAs } from "./console-client.ts";
 import { closeStations, createPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -38,6 +39,63 @@ it("the keyboard alone sets an address, sends a test, opens a delivery and resen
   receiver.answer = { status: 204 };
   await press(page, "Resend", "Enter");
   await page.getByRole("heading", { level: 1 }).getByText("arrived").waitFor();
+});
+
+/** Creates a partner with three deliveries of one webhook, of which the second has succeeded. @returns their ids, newest first */
+async function partnerWithDeliveries(name: string) {
+  const partner = await createPartner(world, name);
+  const cookie = await partner.signIn("admin");
+  const console = await callAs(cookie, world.url);
+  const { params } = partner;
+  await console.webhook.set({ params, body: { url: receiver.url, events: ["station.offline"] } });
+  for (const [index, status] of [503, 204, 503].entries()) {
+    receiver.answer = { status, headers: { "retry-after": "3600" } };
+    await closeStations(world, `station-${44 + index}`);
+    const count = async () => (await console.deliveries.list({ params, query: { status: "pending" } })).data;
+    await expect.poll(async () => (await count()).filter(({ attempts }) => attempts === 0).length).toBe(0);
+  }
+  const { data } = await console.deliveries.list({ params, query: {} });
+  return { partner, cookie, ids: data.map(({ id }) => id) };
+}
+
+it("j and k move in the list beside a delivery, and lead to failing deliveries where it is alone", async () => {
+  const { partner, cookie, ids } = await partnerWithDeliveries("Key Club");
+  const { page, open } = await visitWith(cookie, { viewport: { width: 1440, height: 900 } });
+  const reaches = (index: number) => page.waitForURL(`**/deliveries/${ids[index]}*`);
+  const title = page.getByRole("heading", { name: "station.offline", level: 1 });
+  await open(`/partners/${partner.id}/deliveries`);
+  await page.getByRole("link", { name: "station.offline" }).first().click();
+  await reaches(0);
+  await title.waitFor();
+  await page.keyboard.press("j");
+  await reaches(1);
+  // One press has made one step: the list's, and not also one to the next failing delivery.
+  await page.goBack();
+  await reaches(0);
+  // Escape closes an open menu, and not also the page beside the list.
+  const account = page.getByRole("button", { name: /^Account of/ });
+  await account.click();
+  await page.keyboard.press("Escape");
+  await expect.poll(() => account.getAttribute("aria-expanded")).toBe("false");
+  await reaches(0);
+
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.getByRole("link", { name: "Older failing j" }).waitFor();
+  await page.keyboard.press("j");
+  await reaches(2);
+  await page.getByRole("link", { name: "Newer failing k" }).waitFor();
+  // No delivery is older, so the key is left to the browser.
+  await page.evaluate(() => {
+    addEventListener("keydown", (event) => {
+      setTimeout(() => (document.documentElement.dataset[event.key] = String(event.defaultPrevented)));
+    });
+  });
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  await reaches(0);
+  const handled = (key: string) => page.evaluate((pressed) => document.documentElement.dataset[pressed], key);
+  await expect.poll(() => handled("k")).toBe("true");
+  expect(await handled("j")).toBe("false");
 });
 
 interface Stop {

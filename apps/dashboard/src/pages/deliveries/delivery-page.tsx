@@ -1,6 +1,6 @@
 import type { DeliveryDetail } from "@bikeshare/contract/console";
-import { useEffect } from "preact/hooks";
-import { Link, useLocation, useParams, useSearch } from "wouter-preact";
+import { useContext } from "preact/hooks";
+import { Link, useParams, useSearch } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
@@ -14,6 +14,7 @@ import { Status } from "../../components/status.tsx";
 import { Time, TimedText } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { SplitSide } from "../../layout/split-side.ts";
 import { type Access, usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
@@ -45,7 +46,6 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
     refetchInterval: ({ state }) => (state.data?.status === "pending" ? REFRESH_INTERVAL_MS : false),
   });
   const addresses = useAddresses(access.partnerId, data);
-  useFailingKeys(addresses);
   if (data === undefined) {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   }
@@ -159,36 +159,24 @@ function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): 
   return { list, older: of(delivery?.next_failing_id), newer: of(delivery?.previous_failing_id) };
 }
 
-/** Handles keys: `j` opens the next older failing delivery, `k` the next newer one. */
-function useFailingKeys({ older, newer }: Addresses): void {
-  const [, navigate] = useLocation();
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      const isTyping =
-        event.target instanceof Element && event.target.closest("input, select, textarea, dialog") !== null;
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-      const address = new Map([
-        ["j", older],
-        ["k", newer],
-      ]).get(event.key);
-      if (address !== undefined) navigate(address);
-    };
-    addEventListener("keydown", press);
-    return () => removeEventListener("keydown", press);
-  }, [older, newer, navigate]);
-}
-
 interface NeighbourProps {
   readonly href: string | undefined;
   readonly label: string;
   readonly shortcut: string;
 }
 
+/** A link to the next older or newer failing delivery. Beside the list it has no shortcut: there the keys move in the list. */
 function Neighbour({ href, label, shortcut }: NeighbourProps) {
+  const key = useContext(SplitSide) === "item" ? undefined : shortcut;
   const content = (
     <>
-      {label} <kbd>{shortcut}</kbd>
+      {label} {key !== undefined && <kbd>{key}</kbd>}
     </>
   );
-  return href === undefined ? <Button disabled>{content}</Button> : <ButtonLink href={href}>{content}</ButtonLink>;
+  if (href === undefined) return <Button disabled>{content}</Button>;
+  return (
+    <ButtonLink href={href} shortcut={key}>
+      {content}
+    </ButtonLink>
+  );
 }
