@@ -22,3 +22,13 @@ export const queries = new QueryClient({
     },
   },
 });
+
+interface Source {
+  readonly error: unknown;
+  readonly refetch: () => Promise<unknown>;
+}
+
+/** Reads again those sources of a page that have failed. The others keep their data. */
+export function retryFailed(...sources: readonly Source[]): Promise<unknown> {
+  return Promise.all(sources.filter(({ error }) => error !== null).map(({ refetch }) => refetch()));
+}

@@ -6,7 +6,7 @@ import { createPartner } from "./partners.ts";
 import { startService } from "./service.ts";
 import { signInByPassword } from "./world.ts";
 
-const { world, visitAs, visitWith, allow } = openBrowser();
+const { world, visit, visitAs, visitWith, allow } = openBrowser();
 
 it("a page says that the server is gone, and shows what has happened meanwhile once it is back", async () => {
   // Starts another process of the same service, because the shared process must keep running.
@@ -47,6 +47,26 @@ it("what has failed without a connection says so until it is tried again", async
   await page.getByRole("heading", { name: "Online Maps" }).waitFor();
   await failure.waitFor({ state: "detached" });
   allow(/ERR_INTERNET_DISCONNECTED/);
+});
+
+it("pages that have failed to read the ways to sign in say so, and read them again", async () => {
+  const failing = /\/console\/v1\/sign-in$/;
+  const [signedIn, signedOut] = [await visitAs("partner viewer"), await visit()];
+  for (const [{ page, open }, path] of [
+    [signedIn, "/account"],
+    [signedOut, "/sign-in"],
+  ] as const) {
+    await page.route(failing, (route) => route.fulfill({ status: 404 }));
+    await open(path);
+    const again = page.getByRole("button", { name: "Try again" });
+    await again.waitFor();
+    await page.unroute(failing);
+    await again.click();
+    await again.waitFor({ state: "detached" });
+  }
+  await signedIn.page.getByRole("heading", { name: "Account", level: 1 }).waitFor();
+  await signedOut.page.getByRole("button", { name: "Sign in with a password" }).waitFor();
+  allow(/status of (401|404)/);
 });
 
 it("whoever is signed out from elsewhere signs in again, and is back at the page with its filters", async () => {

@@ -148,6 +148,19 @@ it("a value that GBFS does not allow is refused at its field, which gets the foc
   allow(/400/);
 });
 
+it("what is published is read again from where it has failed", async () => {
+  const { open, page } = await visitAs("operator viewer");
+  const failing = /\/gbfs\/.*\/gbfs\.json$/;
+  await page.route(failing, (route) => route.fulfill({ status: 404 }));
+  await open(`${SYSTEM}?view=published`);
+  const again = page.getByRole("button", { name: "Try again" });
+  await again.waitFor();
+  await page.unroute(failing);
+  await again.click();
+  await page.getByRole("group", { name: "system_information" }).waitFor();
+  allow(/404/);
+});
+
 it("a plan is added by the keyboard alone", async () => {
   const { open } = await visitAs("operator admin");
   const page = await open(SYSTEM);

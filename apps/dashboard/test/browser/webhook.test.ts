@@ -66,6 +66,19 @@ it("who resumes a webhook is asked, also about what was held since the page has 
   await page.getByRole("dialog", { name: "Resume the webhook" }).getByText("1 delivery is held.").waitFor();
 });
 
+it("a page whose event types have failed to load reads them again", async () => {
+  const { partner, page, open } = await subscribed("Tries Again");
+  const failing = /\/webhook\/events$/;
+  await page.route(failing, (route) => route.fulfill({ status: 404 }));
+  await open(`/partners/${partner.id}/webhook`);
+  const again = page.getByRole("button", { name: "Try again" });
+  await again.waitFor();
+  await page.unroute(failing);
+  await again.click();
+  await page.getByRole("heading", { name: "Address and events" }).waitFor();
+  allow(/404/);
+});
+
 it("held deliveries that are dropped are not sent, and stay in the log as dropped", async () => {
   const { partner, console, page, open } = await subscribed("Drops What Was Held");
   await hold(console, partner, "station-27", "station-28");

@@ -1,6 +1,6 @@
 import type { Account } from "@bikeshare/contract/console";
 import { api, queries } from "../../api/api.ts";
-import { useQuery } from "../../api/queries.ts";
+import { retryFailed, useQuery } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
@@ -23,11 +23,18 @@ import "./account.css";
 /** The page of the person's own account: their ways to sign in, and their sessions. */
 export function AccountPage() {
   const { person } = useSignedIn();
-  const { data: account, error, refetch } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
-  const { data: offered } = useSignInOptions();
-  if (account === undefined || offered === undefined)
-    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
-  const { methods } = offered;
+  const own = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
+  const offered = useSignInOptions();
+  if (own.data === undefined || offered.data === undefined) {
+    const error = own.error ?? offered.error;
+    return error === null ? (
+      <Loading />
+    ) : (
+      <ErrorState isPage error={error} onRetry={() => void retryFailed(own, offered)} />
+    );
+  }
+  const account = own.data;
+  const { methods } = offered.data;
   const hasNothing = account.passkeys.length === 0 && !account.has_password && account.identity === null;
   return (
     <div class="stack">

@@ -70,10 +70,12 @@ interface AcceptFormProps {
 function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProps) {
   const [name, setName] = useState("");
   const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });
-  const methods = useSignInOptions().data?.methods;
+  const options = useSignInOptions();
+  const methods = options.data?.methods;
   // Whether the reader is signed in with the invited address. Then neither a sign-in nor a name is needed.
   const isOwn = session.data?.person.email === email;
   const { accept, error, isPending } = useAccept(token, isOwn);
+  if (options.error !== null) return <ErrorState error={options.error} onRetry={() => void options.refetch()} />;
   if (session.isPending || methods === undefined) return <Loading />;
   const begin = () => api.signIn.beginAtProvider({ body: { invitation_token: token } });
   const atProvider = !isOwn && methods.provider !== null && <ProviderButton variant="primary" begin={begin} />;

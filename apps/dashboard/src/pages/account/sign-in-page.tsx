@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
 import { TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
@@ -15,7 +16,8 @@ import "./account.css";
 /** The page to sign in: with a passkey, at the identity provider, or with a password. */
 export function SignInPage() {
   const { data: session } = useSession();
-  const methods = useSignInOptions().data?.methods;
+  const options = useSignInOptions();
+  const methods = options.data?.methods;
   const [, navigate] = useLocation();
   const next = nextPage(useSearch());
   const [error, setError] = useState<string>();
@@ -42,6 +44,7 @@ export function SignInPage() {
       <h1>Sign in</h1>
       <ProviderNotice />
       {error !== undefined && <Notice tone="danger">{error}</Notice>}
+      {options.error !== null && <ErrorState error={options.error} onRetry={() => void options.refetch()} />}
       {methods?.passkey === true && (
         <Button variant="primary" pending={isPending} onClick={() => void attempt(withPasskey)}>
           Sign in with a passkey

@@ -1,5 +1,5 @@
 import { api } from "../../api/api.ts";
-import { useQuery } from "../../api/queries.ts";
+import { retryFailed, useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
@@ -27,11 +27,12 @@ export function PublishedView({ access }: { readonly access: Access }) {
   const feeds = feedsOf(discovery.data);
   const wanted = url.get("feed") || "system_information";
   const feed = feeds.find(({ name }) => name === wanted) ?? feeds[0];
-  const { data, error, refetch } = useDocument(feed?.url);
-  const failure = versions.error ?? discovery.error ?? error;
-  if (failure !== null) return <ErrorState error={failure} onRetry={() => void refetch()} />;
+  const shown = useDocument(feed?.url);
+  const failure = versions.error ?? discovery.error ?? shown.error;
+  if (failure !== null)
+    return <ErrorState error={failure} onRetry={() => void retryFailed(versions, discovery, shown)} />;
   if (version === undefined || feed === undefined) return <Loading />;
-  const text = data === undefined ? "" : JSON.stringify(data, null, 2);
+  const text = shown.data === undefined ? "" : JSON.stringify(shown.data, null, 2);
   return (
     <section class="stack">
       <div class="filters">
@@ -47,14 +48,14 @@ export function PublishedView({ access }: { readonly access: Access }) {
           choices={feeds.map(({ name }) => ({ value: name, label: name }))}
           onChange={(chosen) => url.filter({ feed: chosen })}
         />
-        <Button onClick={() => void refetch()}>Read again</Button>
+        <Button onClick={() => void shown.refetch()}>Read again</Button>
       </div>
       <p>
         <a class="mono" href={feed.url}>
           {feed.url}
         </a>
       </p>
-      {data === undefined ? <Loading /> : <Code label={feed.name} text={text.slice(0, MAX_SHOWN)} />}
+      {shown.data === undefined ? <Loading /> : <Code label={feed.name} text={text.slice(0, MAX_SHOWN)} />}
       {text.length > MAX_SHOWN && <p class="muted">The rest is at the address above.</p>}
     </section>
   );

@@ -1,7 +1,7 @@
 import type { EventDescription, Webhook } from "@bikeshare/contract/console";
 import { useLocation, useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { useQuery } from "../../api/queries.ts";
+import { retryFailed, useQuery } from "../../api/queries.ts";
 import { ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
@@ -59,7 +59,11 @@ export function WebhooksView(props: WebhooksViewProps) {
   const { list, events } = useWebhooks(scope);
   if (list.data === undefined || events.data === undefined) {
     const error = list.error ?? events.error;
-    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void list.refetch()} />;
+    return error === null ? (
+      <Loading />
+    ) : (
+      <ErrorState isPage error={error} onRetry={() => void retryFailed(list, events)} />
+    );
   }
   const webhooks = list.data.data;
   const wanted = search.get("endpoint");
