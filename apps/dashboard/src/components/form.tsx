@@ -19,10 +19,18 @@ export function Form({ children, onSubmit, isChecked = false }: FormProps) {
       noValidate={isChecked}
       onSubmit={(event) => {
         event.preventDefault();
+        const { currentTarget: form } = event;
         onSubmit();
+        // After the next rendering, which shows the errors that were found.
+        setTimeout(() => focusWrong(form));
       }}
     >
       {children}
     </form>
   );
+}
+
+/** Moves the focus to the first field with an error. A group with an error has `data-wrong`. */
+export function focusWrong(form: HTMLElement | null): void {
+  form?.querySelector<HTMLElement>("[aria-invalid], [data-wrong] :is(input, select, textarea, button)")?.focus();
 }

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
+import { callAsOperator } from "./console-client.ts";
 
 const { world, visitAs, allow } = openBrowser();
 
@@ -146,6 +147,55 @@ it("a value that GBFS does not allow is refused at its field, which gets the foc
   await page.reload();
   await expect.poll(() => page.getByLabel("Website").inputValue()).toBe("");
   allow(/400/);
+});
+
+it("an id that is taken or not allowed is refused at its field, and no other plan is changed", async () => {
+  const operator = await callAsOperator(world);
+  const addPlan = (id: string) =>
+    operator.descriptions.set({
+      params: { system_id: world.systemId, kind: "pricing_plan", id },
+      query: {},
+      body: { name: id, currency: "EUR", price: 1, is_taxable: false, description: "As it was" },
+    });
+  await addPlan("taken");
+  const { open } = await visitAs("operator admin");
+  const page = await open(`${SYSTEM}?view=plans&new=yes`);
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "PATCH") sent.push(request.url());
+  });
+  const id = page.getByLabel("Id", { exact: true });
+  await page.getByLabel("Name", { exact: true }).fill("Another");
+  await page.getByLabel("Currency").fill("EUR");
+  await page.getByLabel("Price", { exact: true }).first().fill("7");
+  await page.getByLabel("Taxed").selectOption("No");
+  await page.getByLabel("Description", { exact: true }).fill("Another");
+  const save = async (typed: string) => {
+    await id.fill(typed);
+    await page.getByRole("button", { name: "Save" }).click();
+  };
+  const error = page.getByText("There is a pricing plan with this id: open it in the list");
+  await save(" taken ");
+  await error.waitFor();
+  await expect.poll(() => id.evaluate((field) => field === document.activeElement)).toBe(true);
+  await id.fill("free");
+  await error.waitFor({ state: "detached" });
+  expect(sent).toEqual([]);
+
+  await save("my plan");
+  await page.getByText('Cannot be "my plan": it must be an id').waitFor();
+  // Somebody else adds a plan with the id that this form is about to take.
+  await addPlan("raced");
+  await save("raced");
+  await page.getByText("Somebody else, or a feed, has changed this").waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await error.waitFor();
+  expect(sent).toHaveLength(2);
+  const { own } = await operator.descriptions.get({
+    params: { system_id: world.systemId, kind: "pricing_plan", id: "raced" },
+  });
+  expect(own).toMatchObject({ price: 1 });
+  allow(/status of (400|409)/);
 });
 
 it("what is published is read again from where it has failed", async () => {

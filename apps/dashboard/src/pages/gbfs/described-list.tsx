@@ -1,6 +1,6 @@
 import type { FactKind } from "@bikeshare/contract/facts";
 import type { ComponentChildren, ComponentProps } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
@@ -43,9 +43,8 @@ export function DescribedList<Kind extends FactKind>(props: DescribedListProps<K
   const { things, error, refetch } = useDescribed(access.systemId, kind);
   const item = url.get("item");
   if (item !== "") return <OneThing {...{ access, kind, view, url }} noun={noun} id={item} />;
-  if (url.get("new") !== "") {
-    return <NewThing {...{ access, kind, view, url, noun, idHint }} taken={(things ?? []).map(({ id }) => id)} />;
-  }
+  if (url.get("new") !== "" && things !== undefined)
+    return <NewThing {...{ access, kind, view, url, noun, idHint }} taken={things.map(({ id }) => id)} />;
   const add = access.canChange && (
     <ButtonLink variant="primary" href={url.link(PAGE, { view, new: "yes" })}>
       {`Add a ${noun}`}
@@ -142,8 +141,8 @@ interface NewThingProps extends ThingProps {
 }
 
 function NewThing({ access, kind, view, noun, url, idHint, taken }: NewThingProps) {
-  const [id, setId] = useState("");
-  const isTaken = taken.includes(id);
+  const [typed, setTyped] = useState("");
+  const id = typed.trim();
   return (
     <section class="stack">
       <p>
@@ -152,25 +151,19 @@ function NewThing({ access, kind, view, noun, url, idHint, taken }: NewThingProp
       <FactForm
         access={access}
         kind={kind}
-        id={id.trim()}
+        id={id}
         isNew
+        idError={taken.includes(id) ? `There is a ${noun} with this id: open it in the list` : undefined}
         onSaved={() => url.filter({ new: "" })}
-        before={
-          <IdField
-            hint={idHint}
-            value={id}
-            onInput={setId}
-            error={isTaken ? `There is a ${noun} with this id: open it in the list` : undefined}
-          />
-        }
+        before={<IdField hint={idHint} value={typed} onInput={setTyped} />}
       />
     </section>
   );
 }
 
-function IdField({ error, ...props }: Pick<ComponentProps<typeof TextField>, "hint" | "value" | "onInput" | "error">) {
-  const missing = useFactError("id");
-  return (
-    <TextField {...props} label="Id" monospace required error={error ?? (props.value === "" ? missing : undefined)} />
-  );
+function IdField(props: Pick<ComponentProps<typeof TextField>, "hint" | "value" | "onInput">) {
+  const error = useFactError("id");
+  // The error is about the id that the reader tried to save, and not about the one that they type next.
+  const refused = useMemo(() => props.value, [error]);
+  return <TextField {...props} label="Id" monospace required error={props.value === refused ? error : undefined} />;
 }

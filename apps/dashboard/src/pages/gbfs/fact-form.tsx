@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
-import { Form } from "../../components/form.tsx";
+import { focusWrong, Form } from "../../components/form.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { showToast } from "../../components/toast.tsx";
 import type { Access } from "../../session/session.ts";
@@ -33,6 +33,8 @@ interface FactFormProps {
   readonly id: string;
   /** Whether the thing does not exist yet. */
   readonly isNew?: boolean;
+  /** Why a new thing cannot have this id. */
+  readonly idError?: string | undefined;
   /** The level of the section headings, which depends on the headings above the form. */
   readonly heading?: "h2" | "h3";
   readonly onSaved?: () => void;
@@ -99,7 +101,7 @@ interface FilledProps extends FactFormProps {
  * Holds the values of the form, and saves them. Saving never overwrites what somebody else has changed since the form was
  * loaded.
  */
-function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: FilledProps) {
+function useFactForm({ access: { systemId }, kind, id, isNew = false, onSaved, ...props }: FilledProps) {
   const facts: Facts = factKinds[kind];
   const [described, setDescribed] = useState(props.described);
   const [drafts, setDrafts] = useState<Drafts>(() => draftsOf(facts, described.own));
@@ -115,6 +117,8 @@ function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: Fill
     try {
       show(await setFacts(systemId, kind, id, changes, described.version), {});
     } catch (refused) {
+      // The form of a new thing never takes over what is stored, because then the next try would change another thing.
+      if (isNew) throw refused;
       // Reads what is stored now, so that the next try has its version. What the reader has typed stays in the form.
       const typed = Object.keys(changes).map((name) => [name, drafts[name]]);
       show(await readFacts(systemId, kind, id), Object.fromEntries(typed) as Drafts);
@@ -123,8 +127,9 @@ function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: Fill
   };
   const save = () =>
     void run(async () => {
+      const idError = isNew && id === "" ? "Must be given" : props.idError;
       const unready = [
-        ...(id === "" ? [{ path: "id", message: "Must be given" }] : []),
+        ...(idError === undefined ? [] : [{ path: "id", message: idError }]),
         ...unreadyOf(facts, described.published, drafts),
       ];
       const refused = unready.length > 0 ? undefined : await refusalOf(send);
@@ -176,11 +181,6 @@ export function useFormContext(systemId: string, errors: readonly FactError[]) {
     vehicle_type: useChoices(systemId, "vehicle_type"),
   };
   return { errors, language: system?.published.language ?? "en", choices };
-}
-
-/** Moves the focus to the first field with an error. A group with an error has `data-wrong`. */
-export function focusWrong(form: HTMLElement | null): void {
-  form?.querySelector<HTMLElement>("[aria-invalid], [data-wrong] :is(input, select, textarea, button)")?.focus();
 }
 
 /** Returns the draft of each fact that the operator may set. */

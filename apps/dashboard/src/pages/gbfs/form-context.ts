@@ -37,7 +37,7 @@ export async function refusalOf(change: () => Promise<void>): Promise<FactError 
     return undefined;
   } catch (failure) {
     const isRefused = failure instanceof ApiError && failure.code === "invalid_parameter";
-    const [, path, said = ""] = (isRefused && /^(\S+) ((?:cannot|must) be .*)$/s.exec(failure.message)) || [];
+    const [, path, said = ""] = (isRefused && /^(\S+) ((?:cannot|must) .*)$/s.exec(failure.message)) || [];
     if (path === undefined) throw failure;
     return { path, message: said.replace(/^./, (letter) => letter.toUpperCase()) };
   }
