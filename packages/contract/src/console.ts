@@ -81,15 +81,8 @@ export { MAX_MAPPED_BIKES } from "./console/fleet.ts";
 export type { DescribedFactsOfKind } from "./console/descriptions.ts";
 export type { FeedSource, FollowedFeed } from "./console/feeds.ts";
 export type { ImportDetail, ImportReportEntry, ShownImport } from "./console/imports.ts";
-export {
-  type KeyAllowance,
-  keyAllowance,
-  MAX_OWN_KEY_DAYS,
-  MAX_OWN_KEYS,
-  MAX_RATE_LIMIT,
-  type ShownAllowance,
-  type ShownKey,
-} from "./console/keys.ts";
+export { type KeyAllowance, keyAllowance, type ShownAllowance, type ShownKey } from "./console/keys.ts";
+export { MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "./limits.ts";
 export type { ShownPartner } from "./console/partners.ts";
 export type {
   FeedState,

@@ -29,5 +29,8 @@ export const COARSE_MINUTES = 15;
 /** Minimum minutes for which a download link is valid. */
 export const DOWNLOAD_LINK_MINUTES = 10;
 
+/** Maximum months for which a schedule keeps each of its files. */
+export const MAX_KEEP_MONTHS = 600;
+
 /** A month as it is written in file names: `2026-10`. */
 export const EXPORT_MONTH = /^(?:20\d\d)-(?:0[1-9]|1[0-2])$/;

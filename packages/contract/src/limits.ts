@@ -86,3 +86,35 @@ export const FORECAST_MIN_DAYS = 28;
 
 /** Maximum rides that a partner's sandbox stores. */
 export const MAX_SANDBOX_RIDES = 20_000;
+
+/** The highest rate limit of a key, in requests in any 60 s. No caller needs so many, so a higher number is a typo. */
+export const MAX_RATE_LIMIT = 1_000_000;
+
+/** Maximum days until the expiry of a key that a partner's own people make. */
+export const MAX_OWN_KEY_DAYS = 3650;
+
+/** Maximum keys made by a partner's own people that may work at once: more than any partner has programs. */
+export const MAX_OWN_KEYS = 100;
+
+/**
+ * The highest number of active reservations that a partner may have. It exceeds the bikes of any city, and so rejects mistyped
+ * numbers only.
+ */
+export const MAX_RESERVATION_LIMIT = 1_000_000;
+
+/** The highest `fewer_than` of a threshold: no station has more bikes or docks. */
+export const MAX_FEWER_THAN = 1_000;
+
+/** The longest `for_minutes` of a threshold: a day. */
+export const MAX_FOR_MINUTES = 1_440;
+
+/** The highest hourly limit of an endpoint (`max_per_hour`): one message in 36 ms. */
+export const MAX_MESSAGES_PER_HOUR = 100_000;
+
+/** Maximum characters of an endpoint's name. */
+export const MAX_ENDPOINT_NAME = 60;
+
+/**
+ * Minimum characters of a new password: the minimum of NIST SP 800-63B-4 for a password without a second factor.
+ */
+export const MIN_PASSWORD_LENGTH = 15;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { deliveryNames } from "./event-names.ts";
 import { MAX_SANDBOX_RIDES } from "./limits.ts";
 import { namedObject } from "./named-object.ts";
-import { scenarioNames } from "./sandbox-words.ts";
+import { MAX_FAULT_ANSWERS, scenarioNames } from "./sandbox-words.ts";
 import { givenIdentifier, givenInstant, identifier, timestamp } from "./values.ts";
 
 export * from "./sandbox-words.ts";
@@ -90,7 +90,7 @@ const sandboxFault = {
     .number()
     .int()
     .min(1)
-    .max(1_000_000)
+    .max(MAX_FAULT_ANSWERS)
     .optional()
     .describe("How many requests fail before the fault ends; no limit, when left out"),
   until: givenInstant.optional().describe("When the fault ends; an hour from now, when left out"),

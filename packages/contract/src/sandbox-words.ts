@@ -11,3 +11,6 @@ export const sandboxScenarios = {
 } as const;
 export type SandboxScenarioName = keyof typeof sandboxScenarios;
 export const scenarioNames = Object.keys(sandboxScenarios) as [SandboxScenarioName, ...SandboxScenarioName[]];
+
+/** Maximum answers of a fault that ends by their number. No test needs more. */
+export const MAX_FAULT_ANSWERS = 1_000_000;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_FEWER_THAN, MAX_FOR_MINUTES } from "./limits.ts";
 import { namedObject } from "./named-object.ts";
 import { station } from "./stations.ts";
 import { identifier, timestamp } from "./values.ts";
@@ -10,12 +11,6 @@ export const thresholdCount = z.enum(["bikes", "docks"]);
 export const MAX_THRESHOLDS = 20;
 /** Maximum stations that the thresholds of an endpoint watch together. Too high: one endpoint delays the alarms of all. */
 export const MAX_WATCHED_STATIONS = 5_000;
-/** The highest `fewer_than`: no station has more bikes or docks. */
-const MAX_FEWER_THAN = 1_000;
-/** The longest `for_minutes`: a day. */
-const MAX_FOR_MINUTES = 1_440;
-/** The highest hourly limit of an endpoint (`max_per_hour`): one message in 36 ms. */
-export const MAX_MESSAGES_PER_HOUR = 100_000;
 
 const condition = {
   count: thresholdCount.describe("`num_bikes_available` or `num_docks_available`"),

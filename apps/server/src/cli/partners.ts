@@ -1,4 +1,10 @@
-import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS, RATE_WINDOW_SECONDS, scopeNames } from "@bikeshare/contract";
+import {
+  DEFAULT_MAX_RESERVATIONS,
+  EVENT_RETENTION_DAYS,
+  MAX_RESERVATION_LIMIT,
+  RATE_WINDOW_SECONDS,
+  scopeNames,
+} from "@bikeshare/contract";
 import { type KeyAllowance, MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "@bikeshare/contract/console";
 import { commandError } from "../command-errors.ts";
 import { listActs } from "../partners/audit/queries.ts";
@@ -20,9 +26,7 @@ import { limitOption, option, pastInstant, plainName, readValue, scopeList, Usag
 import { type Columns, type Result, table } from "./output.ts";
 import { heldNotes } from "./webhooks.ts";
 
-/** Maximum of `--max-reservations`. Too high: a typing error passes. No city has so many bikes. */
-const MAX_RESERVATIONS = 1_000_000;
-const reservationLimit = integer(1, MAX_RESERVATIONS);
+const reservationLimit = integer(1, MAX_RESERVATION_LIMIT);
 
 /** Registers `partners create`, `set`, `allow-keys`, `suspend`, `resume`, `remove`, `sandbox` and `list`. */
 export function registerPartners(program: ParentCommand, cli: OpenCli): void {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MIN_PASSWORD_LENGTH } from "../limits.ts";
 import { issueText } from "../messages.ts";
 
 /** Returns the schema of a string with a maximum length. */
@@ -6,11 +7,7 @@ function atMost(limit: number) {
   return z.string().max(limit, issueText("tooLong", { limit }));
 }
 
-/**
- * Characters of a new password: the minimum of NIST SP 800-63B-4 for a password without a second factor. The maximum bounds
- * the input of the hash.
- */
-export const MIN_PASSWORD_LENGTH = 15;
+/** Maximum characters of a password, which bounds the input of the hash. */
 const MAX_PASSWORD_LENGTH = 200;
 
 /** A password as somebody types it to sign in. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
+import { MAX_KEEP_MONTHS } from "../export-words.ts";
 import { exportFacts, exportFormat, exportKind, exportMonth, exportPrivacy, givenMonth } from "../exports.ts";
 import { identifier, timestamp } from "../values.ts";
 import {
@@ -126,7 +127,7 @@ export const exportEndpoints = {
     metadata: changes,
     pathParams: systemPath,
     query: noQuery,
-    body: z.object({ ...choice, keep_months: z.number().int().min(1).max(600) }).strict(),
+    body: z.object({ ...choice, keep_months: z.number().int().min(1).max(MAX_KEEP_MONTHS) }).strict(),
     responses: { 200: shownSchedule, ...changeErrors },
   },
   removeSchedule: {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
+import { MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "../limits.ts";
 import { issueText } from "../messages.ts";
 import { scopeNames } from "../scopes.ts";
 import { isPlainName } from "../text-rules.ts";
@@ -57,14 +58,7 @@ const rotation = z
   .object({ overlap_hours: z.number().int().min(0).max(MAX_OVERLAP_HOURS).describe("Hours for which both keys work") })
   .strict();
 
-/** The highest rate limit of a key, in requests in any 60 s. No caller needs so many, so a higher number is a typo. */
-export const MAX_RATE_LIMIT = 1_000_000;
 const rateLimit = z.number().int().min(1).max(MAX_RATE_LIMIT);
-
-/** Maximum days until the expiry of a key that a partner's own people make. */
-export const MAX_OWN_KEY_DAYS = 3650;
-/** Maximum keys made by a partner's own people that may work at once: more than any partner has programs. */
-export const MAX_OWN_KEYS = 100;
 
 /** The limits on keys that a partner's own people may make. */
 export const keyAllowance = z

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
+import { MAX_RESERVATION_LIMIT } from "../limits.ts";
 import { issueText } from "../messages.ts";
 import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
@@ -36,13 +37,11 @@ const partnerName = z
   .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
   .refine(isPlainName, issueText("plainName"));
 
-/** Maximum reservations. It exceeds the bikes of any city, and so rejects mistyped numbers only. */
-const MAX_RESERVATIONS = 1_000_000;
 const maxReservations = z
   .number()
   .int()
   .min(1)
-  .max(MAX_RESERVATIONS)
+  .max(MAX_RESERVATION_LIMIT)
   .nullable()
   .describe("Active reservations that the partner may have at once; null: the default");
 

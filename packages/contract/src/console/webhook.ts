@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { deliveryNames } from "../event-names.ts";
-import { MAX_COUNTED_DELIVERIES } from "../limits.ts";
-import { MAX_MESSAGES_PER_HOUR, thresholds } from "../thresholds.ts";
+import { MAX_COUNTED_DELIVERIES, MAX_MESSAGES_PER_HOUR } from "../limits.ts";
+import { thresholds } from "../thresholds.ts";
 import { identifier, timestamp } from "../values.ts";
 import { changes, deliveryAttempt, ofWebhook, partner } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";

@@ -125,8 +125,6 @@ export async function requirePartner(
 export const MAX_ENDPOINTS = 10;
 /** The name of a partner's first endpoint, until somebody gives it another. */
 export const FIRST_NAME = "Main";
-/** Maximum characters of an endpoint's name. */
-export const MAX_ENDPOINT_NAME = 60;
 
 /** Maximum days for which an old secret still signs after a rotation. */
 export const MAX_OVERLAP_DAYS = 7;

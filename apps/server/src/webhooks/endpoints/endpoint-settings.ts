@@ -1,4 +1,4 @@
-import { MAX_MESSAGES_PER_HOUR, type Threshold } from "@bikeshare/contract";
+import { MAX_ENDPOINT_NAME, MAX_MESSAGES_PER_HOUR, type Threshold } from "@bikeshare/contract";
 import { isPlainName } from "@bikeshare/contract/pure";
 import type { ServiceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
@@ -16,7 +16,6 @@ import {
   isMailAddress,
   isRemoved,
   lockExistingEndpoint,
-  MAX_ENDPOINT_NAME,
   MAX_ENDPOINTS,
   offeredEvents,
   type PartnerScope,
