@@ -62,7 +62,13 @@ interface TextFieldProps extends FieldProps {
   readonly autocomplete?: string;
   readonly placeholder?: string;
   readonly inputMode?: "numeric" | "text";
+  readonly minLength?: number;
   readonly maxLength?: number;
+  /** The bounds of a number, or the first instant that may be chosen. */
+  readonly min?: number | string | undefined;
+  readonly max?: number;
+  /** A regular expression for the whole text. */
+  readonly pattern?: string;
   /** Uses a monospaced font, for ids, addresses and secrets. */
   readonly monospace?: boolean;
 }
@@ -85,7 +91,11 @@ export function TextField(props: TextFieldProps) {
           placeholder={props.placeholder}
           required={required}
           inputMode={props.inputMode}
+          minLength={props.minLength}
           maxLength={props.maxLength}
+          min={props.min}
+          max={props.max}
+          pattern={props.pattern}
           spellcheck={false}
           onInput={(event) => onInput(event.currentTarget.value)}
         />

@@ -13,7 +13,7 @@ interface ScopeChoiceProps {
 /** Checkboxes for the scopes of a key. */
 export function ScopeChoice({ offered = scopeNames, chosen, error, onChange }: ScopeChoiceProps) {
   return (
-    <fieldset class="scopes">
+    <fieldset class="scopes" data-wrong={error && "true"}>
       <legend>Scopes</legend>
       {offered.map((scope) => (
         <Checkbox

@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
 import { inspect, openBrowser, setFilter } from "./browser.harness.ts";
 
@@ -33,16 +34,68 @@ it("the operator adds a partner, suspends it, resumes it, and removes it by typi
   await page.getByText(/for good. Its past reservations and the logs stay/).waitFor();
 });
 
-it("a name that another partner has is refused in words, above the dialog", async () => {
-  const { open } = await visitAs("operator admin");
+it("values that a partner cannot have are refused at their fields, and a failure is shown above the dialog", async () => {
+  const { open, context } = await visitAs("operator admin");
   const page = await open("/operator/partners");
   await page.getByRole("button", { name: "Add a partner" }).click();
-  await page.getByLabel("Name").fill("transit app");
-  await page.getByRole("button", { name: "Add", exact: true }).click();
-  await page.getByText(/has the name "Transit App". Choose another./).waitFor();
-  await page.locator(".toasts:popover-open").waitFor();
+  const add = page.getByRole("button", { name: "Add", exact: true });
+  const name = page.getByLabel("Name");
+  await name.fill("transit app");
+  await add.click();
+  const taken = page.getByText(/has the name "Transit App". Choose another./);
+  await taken.waitFor();
+  expect(await name.getAttribute("aria-invalid")).toBe("true");
+  await name.fill("Bus app");
+  await taken.waitFor({ state: "detached" });
+
+  const limit = page.getByLabel("Active reservations, at most");
+  await limit.fill("0");
+  await add.click();
+  expect(await limit.evaluate((field: HTMLInputElement) => field.validationMessage)).toMatch(
+    /greater than or equal to 1/,
+  );
+  expect(await limit.evaluate((field) => field === document.activeElement)).toBe(true);
+
+  await limit.fill("");
+  await context.setOffline(true);
+  await add.click();
+  await page.locator(".toasts:popover-open").getByText("The server could not be reached.").waitFor();
   expect(await page.locator("dialog[open]").count()).toBe(1);
-  allow(/409/);
+  await context.setOffline(false);
+  allow(/409|ERR_INTERNET_DISCONNECTED/);
+});
+
+/** Tells whether a form would be sent with these texts in the fields of a dialog. */
+async function accepts(dialog: Locator, texts: Readonly<Record<string, string>>): Promise<boolean> {
+  for (const [label, text] of Object.entries(texts)) await dialog.getByLabel(label).fill(text);
+  return dialog.locator("form").evaluate((form: HTMLFormElement) => form.checkValidity());
+}
+
+it("numbers and months that the service refuses are refused at their fields", async () => {
+  const { open } = await visitAs("operator admin");
+  const page = await open("/operator/keys");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Issue a key" }).click();
+  expect(await accepts(dialog, { "Requests per minute": "0" })).toBe(false);
+  expect(await accepts(dialog, { "Requests per minute": "1000001" })).toBe(false);
+  expect(await accepts(dialog, { "Requests per minute": "1000000" })).toBe(true);
+
+  await open("/operator/exports");
+  await page.getByRole("button", { name: "Make a file" }).click();
+  expect(await accepts(dialog, { Month: "2026-13" })).toBe(false);
+  expect(await accepts(dialog, { Month: "2026-12" })).toBe(true);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Add a schedule" }).click();
+  expect(await accepts(dialog, { "Months to keep each file": "0" })).toBe(false);
+  expect(await accepts(dialog, { "Months to keep each file": "24" })).toBe(true);
+
+  await open(`/operator/partners/${world.partnerId}`);
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("button", { name: "Key allowance" }).click();
+  await dialog.getByLabel("The partner’s admins may create keys").check();
+  expect(await accepts(dialog, { "Days until a key expires, at most": "" })).toBe(false);
+  expect(await accepts(dialog, { "Days until a key expires, at most": "3651" })).toBe(false);
+  expect(await accepts(dialog, { "Days until a key expires, at most": "3650" })).toBe(true);
 });
 
 it("a viewer of the operator sees the same, and is offered no change", async () => {

@@ -113,8 +113,14 @@ it("an admin adds a second webhook, and sees of each its own state and deliverie
   const { partner, page, open } = await subscribed("Has Two Webhooks");
   await open(`/partners/${partner.id}/webhook`);
   await page.getByRole("link", { name: "Add a webhook" }).click();
-  await page.getByLabel("Name").fill("Staging");
+  // What another webhook has, or what sends nothing, is refused at its field.
+  await page.getByLabel("Name").fill("main");
   await page.getByRole("textbox", { name: "Address" }).fill(`${receiver.url}/staging`);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Another webhook has this name.").waitFor();
+  await page.getByText("Choose at least one event.").waitFor();
+  await expect.poll(() => page.getByLabel("Name").evaluate((field) => field === document.activeElement)).toBe(true);
+  await page.getByLabel("Name").fill("Staging");
   await page.getByRole("checkbox", { name: "station.online" }).check();
   await page.getByText("Only events of some places").click();
   await page.getByRole("textbox", { name: "Stations" }).fill("station-34");

@@ -1,4 +1,5 @@
 import type { Account } from "@bikeshare/contract/console";
+import { MIN_PASSWORD_LENGTH } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
@@ -65,9 +66,10 @@ function PasswordForm({ onSet }: { readonly onSet: () => void }) {
       <input type="text" hidden readOnly name="username" autocomplete="username" value={person.email} />
       <TextField
         label="New password"
-        hint="At least 15 characters: a few words are easier to remember than one with signs"
+        hint={`At least ${MIN_PASSWORD_LENGTH} characters: a few words are easier to remember than one with signs`}
         type="password"
         autocomplete="new-password"
+        minLength={MIN_PASSWORD_LENGTH}
         value={password}
         onInput={setPassword}
         required

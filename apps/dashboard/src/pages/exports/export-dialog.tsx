@@ -1,10 +1,12 @@
 import type { ShownExport } from "@bikeshare/contract/console";
 import {
+  EXPORT_MONTH,
   exportFormatNames,
   exportFormats,
   exportKinds,
   exportPrivacies,
   exportPrivacyNames,
+  MAX_KEEP_MONTHS,
 } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
@@ -105,7 +107,7 @@ function ExportFields({ isSchedule, wanted, onChange }: ExportFieldsProps) {
           hint="In the system’s time zone, such as 2026-10."
           value={wanted.month}
           required
-          maxLength={7}
+          pattern={EXPORT_MONTH.source}
           onInput={(month) => onChange({ month })}
         />
       )}
@@ -122,7 +124,9 @@ function ExportFields({ isSchedule, wanted, onChange }: ExportFieldsProps) {
           hint="Made three days after the end of each month."
           value={wanted.keep}
           required
-          inputMode="numeric"
+          type="number"
+          min={1}
+          max={MAX_KEEP_MONTHS}
           onInput={(keep) => onChange({ keep })}
         />
       )}

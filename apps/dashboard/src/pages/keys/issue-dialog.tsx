@@ -1,3 +1,4 @@
+import { MAX_RATE_LIMIT } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
@@ -117,6 +118,8 @@ function Fields({ wanted, owners, error, onChange }: FieldsProps) {
         hint="Left empty: the default"
         type="number"
         inputMode="numeric"
+        min={1}
+        max={MAX_RATE_LIMIT}
         value={rate}
         onInput={(value) => onChange({ rate: value })}
       />

@@ -18,10 +18,9 @@ export interface NewKey {
 export const OPERATOR = "operator";
 
 /** Returns the first issue of the form, as a message; undefined if there is none. */
-export function issueOf({ owner, scopes, rate }: NewKey): string | undefined {
+export function issueOf({ owner, scopes }: NewKey): string | undefined {
   if (owner === "") return "Choose who the key is for.";
   if (owner !== OPERATOR && scopes.length === 0) return "Choose at least one scope.";
-  if (rate !== "" && !/^[1-9]\d*$/.test(rate)) return "The requests per minute must be a whole number from 1.";
   return undefined;
 }
 

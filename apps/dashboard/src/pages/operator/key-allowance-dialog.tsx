@@ -1,5 +1,5 @@
 import type { KeyAllowance, ShownPartner } from "@bikeshare/contract/console";
-import type { Scope } from "@bikeshare/contract/pure";
+import { MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT, type Scope } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
@@ -85,9 +85,9 @@ function allowanceOf({ isAllowed, scopes, rate, days, keys }: Wanted): KeyAllowa
 }
 
 const numbers = [
-  ["rate", "Requests per minute, all these keys combined"],
-  ["days", "Days until a key expires, at most"],
-  ["keys", "Keys that may work at once"],
+  ["rate", "Requests per minute, all these keys combined", MAX_RATE_LIMIT],
+  ["days", "Days until a key expires, at most", MAX_OWN_KEY_DAYS],
+  ["keys", "Keys that may work at once", MAX_OWN_KEYS],
 ] as const;
 
 interface BoundsProps {
@@ -104,12 +104,15 @@ function Bounds({ wanted, isIncomplete, onChange }: BoundsProps) {
         error={isIncomplete ? "Choose at least one scope." : undefined}
         onChange={(scopes) => onChange({ scopes })}
       />
-      {numbers.map(([name, label]) => (
+      {numbers.map(([name, label, max]) => (
         <TextField
           key={name}
           label={label}
           type="number"
           inputMode="numeric"
+          required
+          min={1}
+          max={max}
           value={wanted[name]}
           onInput={(value) => onChange({ [name]: value })}
         />

@@ -75,7 +75,7 @@ export function OpenAlertDialog({ systemId, types, onClose, onOpened }: OpenAler
             />
             <TextFields wanted={wanted} change={change} />
             <InstantField label="Begins" value={wanted.start} onInput={(start) => change({ start })} />
-            <InstantField label="Ends" value={wanted.end} onInput={(end) => change({ end })} />
+            <InstantField label="Ends" value={wanted.end} min={wanted.start} onInput={(end) => change({ end })} />
             <PlaceFields systemId={systemId} wanted={wanted} change={change} />
             <div class="row form-actions">
               <Button onClick={onClose}>Cancel</Button>

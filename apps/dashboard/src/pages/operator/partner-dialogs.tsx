@@ -1,9 +1,12 @@
 import type { ShownPartner } from "@bikeshare/contract/console";
+import { MAX_RESERVATION_LIMIT } from "@bikeshare/contract/pure";
 import { useEffect, useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
+import { ApiError } from "../../api/errors.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useAction } from "../use-action.ts";
@@ -21,52 +24,82 @@ interface PartnerDialogProps extends DialogProps {
 }
 
 /** A dialog that adds a partner, or changes its name and limit. */
-export function PartnerDialog({ systemId, partner, isOpen, onClose, onDone }: PartnerDialogProps) {
+export function PartnerDialog(props: PartnerDialogProps) {
+  const { partner, isOpen, onClose } = props;
+  const { name, setName, limit, setLimit, nameError, save, isPending } = usePartnerForm(props);
+  return (
+    <Dialog title={partner === undefined ? "Add a partner" : "Change the partner"} isOpen={isOpen} onClose={onClose}>
+      <Form onSubmit={() => void save()}>
+        <TextField
+          label="Name"
+          hint="The company’s name; must be unique."
+          error={nameError}
+          maxLength={200}
+          value={name}
+          onInput={setName}
+          required
+        />
+        <TextField
+          label="Active reservations, at most"
+          hint="Leave empty for the service’s default."
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={MAX_RESERVATION_LIMIT}
+          value={limit}
+          onInput={setLimit}
+        />
+        <div class="row form-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" pending={isPending} disabled={name.trim() === ""}>
+            {partner === undefined ? "Add" : "Save"}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Holds the values of the form, and saves them. `nameError` says which partner has the name that was refused. */
+function usePartnerForm({ systemId, partner, isOpen, onClose, onDone }: PartnerDialogProps) {
   const [name, setName] = useState("");
   const [limit, setLimit] = useState("");
+  const [refused, setRefused] = useState<{ readonly name: string; readonly message: string }>();
   const { run, isPending } = useAction();
   // Fills the form each time the dialog opens. An empty limit stands for the service's default.
   useEffect(() => {
     setName(partner?.name ?? "");
     setLimit(partner?.has_own_max_reservations === true ? String(partner.max_reservations) : "");
+    setRefused(undefined);
   }, [isOpen]);
   const save = () =>
     run(async () => {
       const body = { name: name.trim(), max_reservations: limit === "" ? null : Number(limit) };
-      const params = { system_id: systemId };
-      const saved =
-        partner === undefined
-          ? await api.partners.create({ params, body })
-          : await api.partners.set({ params: { ...params, partner_id: partner.id }, body });
-      await showPartner(systemId, saved);
-      onClose();
-      onDone?.(saved);
-    });
-  return (
-    <Dialog
-      title={partner === undefined ? "Add a partner" : "Change the partner"}
-      isOpen={isOpen}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" pending={isPending} disabled={name.trim() === ""} onClick={() => void save()}>
-            {partner === undefined ? "Add" : "Save"}
-          </Button>
-        </>
+      try {
+        const saved = await sendPartner(systemId, partner, body);
+        await showPartner(systemId, saved);
+        onClose();
+        onDone?.(saved);
+      } catch (failure) {
+        // A new name is the only value that can be in conflict with what is stored.
+        if (!(failure instanceof ApiError) || failure.code !== "conflict" || body.name === partner?.name) throw failure;
+        setRefused({ name, message: failure.message });
       }
-    >
-      <TextField label="Name" hint="The company’s name; must be unique." value={name} onInput={setName} required />
-      <TextField
-        label="Active reservations, at most"
-        hint="Leave empty for the service’s default."
-        type="number"
-        inputMode="numeric"
-        value={limit}
-        onInput={setLimit}
-      />
-    </Dialog>
-  );
+    });
+  // The refusal is about the name that was sent, and not about the one that the reader types next.
+  const nameError = refused?.name === name ? refused.message : undefined;
+  return { name, setName, limit, setLimit, nameError, save, isPending };
+}
+
+function sendPartner(
+  systemId: string,
+  partner: ShownPartner | undefined,
+  body: { readonly name: string; readonly max_reservations: number | null },
+): Promise<ShownPartner> {
+  const params = { system_id: systemId };
+  return partner === undefined
+    ? api.partners.create({ params, body })
+    : api.partners.set({ params: { ...params, partner_id: partner.id }, body });
 }
 
 interface ChangeProps extends DialogProps {

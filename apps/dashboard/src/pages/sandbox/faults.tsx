@@ -1,4 +1,5 @@
 import type { SandboxActivity } from "@bikeshare/contract/console";
+import { MAX_FAULT_ANSWERS } from "@bikeshare/contract/pure";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
@@ -160,6 +161,8 @@ export function ApiFaultForm({ controls: { params, isPending, act } }: { readonl
       <TextField
         label="Share of requests in %"
         type="number"
+        min={1}
+        max={100}
         value={wanted.percent}
         onInput={set("percent")}
         required
@@ -175,6 +178,8 @@ export function ApiFaultForm({ controls: { params, isPending, act } }: { readonl
         label="Failing answers until it ends"
         hint="Any number, when empty"
         type="number"
+        min={1}
+        max={MAX_FAULT_ANSWERS}
         value={wanted.count}
         onInput={set("count")}
       />

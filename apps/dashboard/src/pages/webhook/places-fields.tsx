@@ -1,4 +1,5 @@
 import type { WebhookPlaces, WebhookPreview } from "@bikeshare/contract/console";
+import { BOUNDING_BOX } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { TextField } from "../../components/field.tsx";
@@ -40,13 +41,14 @@ interface PlacesFieldsProps {
 
 /** Inputs that limit events to places. Collapsed while there is no limit, because few partners want one. */
 export function PlacesFields({ places, onChange }: PlacesFieldsProps) {
-  const field = (name: keyof GivenPlaces, label: string, hint: string) => (
+  const field = (name: keyof GivenPlaces, label: string, hint: string, pattern?: string) => (
     <TextField
       label={label}
       hint={hint}
       value={places[name]}
       onInput={(value) => onChange({ ...places, [name]: value })}
       monospace
+      {...(pattern !== undefined && { pattern })}
     />
   );
   return (
@@ -56,7 +58,7 @@ export function PlacesFields({ places, onChange }: PlacesFieldsProps) {
         <p class="muted">A ride counts where it starts and where it ends. Any of these suffices; empty: everywhere.</p>
         {field("stations", "Stations", "Ids, with commas between them")}
         {field("regions", "Regions", "Ids, with commas between them")}
-        {field("bbox", "Box", "min_lon,min_lat,max_lon,max_lat")}
+        {field("bbox", "Box", "min_lon,min_lat,max_lon,max_lat", BOUNDING_BOX.source)}
       </div>
     </details>
   );

@@ -91,7 +91,7 @@ function RangeForm({ isPending, onInput, onSubmit }: RangeFormProps) {
     <Form onSubmit={() => since !== "" && submit()}>
       <div class="webhook-actions">
         <InstantField label="Created from" value={since} onInput={changing(setSince)} />
-        <InstantField label="To (empty: now)" value={until} onInput={changing(setUntil)} />
+        <InstantField label="To (empty: now)" value={until} min={since} onInput={changing(setUntil)} />
         <SelectField
           label="Which"
           value={choice}

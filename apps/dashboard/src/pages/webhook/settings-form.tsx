@@ -1,4 +1,5 @@
 import type { EventDescription, Probe, Webhook } from "@bikeshare/contract/console";
+import { MAX_ENDPOINT_NAME, MAX_MESSAGES_PER_HOUR } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
@@ -19,30 +20,41 @@ interface SettingsFormProps {
   readonly webhook: Webhook | null;
   readonly events: readonly EventDescription[];
   readonly canChange: boolean;
-  /** Whether the partner has other webhooks too. */
-  readonly hasOthers: boolean;
+  /** The names of the partner's other webhooks. */
+  readonly otherNames: readonly string[];
   /** Called with the saved webhook's id, and the new secret if the response has one. Only the operator's response has. */
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
 /** The form of a webhook's settings: its address, events and limits. The address can be tested before it is saved. */
 export function SettingsForm(props: SettingsFormProps) {
-  const { target, client, webhook, events, canChange, hasOthers } = props;
-  const [name, setName] = useState(webhook?.name ?? (hasOthers ? "" : "Main"));
+  const { target, client, webhook, events, canChange, otherNames } = props;
+  const [name, setName] = useState(webhook?.name ?? (otherNames.length > 0 ? "" : "Main"));
   const [url, setUrl] = useState(webhook?.url ?? "");
   const [email, setEmail] = useState(webhook?.email ?? "");
   const [signature, setSignature] = useState(webhook?.signature ?? "service");
   const { save, isPending } = useSaving(props);
   const { what, choose, fields } = useConditions(webhook);
-  const submit = () => save({ name, url, ...what, email: email === "" ? null : email, signature });
+  const [isTried, setTried] = useState(false);
+  const isNameTaken = otherNames.some((other) => other.toLowerCase() === name.trim().toLowerCase());
+  const submit = async () => {
+    setTried(true);
+    if (isNameTaken || what.events.length === 0) return;
+    await save({ name: name.trim(), url, ...what, email: email === "" ? null : email, signature });
+  };
   return (
     <section class="card stack" aria-labelledby="settings">
       <h2 id="settings">Address and events</h2>
       <Form onSubmit={() => void (canChange && submit())}>
         <fieldset class="stack webhook-settings" disabled={!canChange}>
-          <TextField label="Name" hint="Such as production or staging" value={name} onInput={setName} required />
+          <NameField name={name} isTaken={isNameTaken} onName={setName} />
           <AddressField target={target} client={client} url={url} onUrl={setUrl} canChange={canChange} />
-          <EventChoices events={events} chosen={what.events} {...{ webhook, canChange }} onChange={choose} />
+          <EventChoices
+            {...{ events, webhook, canChange }}
+            chosen={what.events}
+            error={isTried && what.events.length === 0 ? "Choose at least one event." : undefined}
+            onChange={choose}
+          />
           <ConditionFields params={target.params} {...fields} />
           {canChange && <PreviewButton target={target} client={client} what={what} />}
           <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
@@ -56,6 +68,27 @@ export function SettingsForm(props: SettingsFormProps) {
         </fieldset>
       </Form>
     </section>
+  );
+}
+
+interface NameFieldProps {
+  readonly name: string;
+  /** Whether another webhook of the partner has the name. */
+  readonly isTaken: boolean;
+  readonly onName: (name: string) => void;
+}
+
+function NameField({ name, isTaken, onName }: NameFieldProps) {
+  return (
+    <TextField
+      label="Name"
+      hint="Such as production or staging"
+      error={isTaken ? "Another webhook has this name." : undefined}
+      maxLength={MAX_ENDPOINT_NAME}
+      value={name}
+      onInput={onName}
+      required
+    />
   );
 }
 
@@ -96,6 +129,8 @@ function ConditionFields(props: ConditionFieldsProps) {
         label="Most deliveries in an hour"
         hint="Further events of the hour are skipped, and stay in the log. All are sent, when empty."
         type="number"
+        min={1}
+        max={MAX_MESSAGES_PER_HOUR}
         value={perHour}
         onInput={onPerHour}
       />
@@ -114,12 +149,12 @@ type Conditions = Pick<Webhook, "events" | "places" | "thresholds" | "max_per_ho
 type Settings = Conditions & Pick<Webhook, "name" | "email" | "signature"> & { readonly url: string };
 
 /** Returns a function that saves the settings of the webhook, or adds a webhook. */
-function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsFormProps) {
+function useSaving({ target, client, webhook, otherNames, onSaved }: SettingsFormProps) {
   const { run, isPending } = useAction();
   const send = (settings: Settings) => {
     // `set` without a webhook's id makes the first webhook. Further ones are added.
     if (webhook === null)
-      return hasOthers
+      return otherNames.length > 0
         ? client.add({ params: target.params, body: settings })
         : client.set({ ...target, body: settings });
     const { name, url, events, places, thresholds, max_per_hour, email, signature } = webhook;
@@ -220,15 +255,21 @@ function FurtherSettings({ email, onEmail, signature, onSignature }: FurtherSett
 
 interface EventChoicesProps extends Pick<SettingsFormProps, "events" | "webhook" | "canChange"> {
   readonly chosen: readonly string[];
+  readonly error: string | undefined;
   readonly onChange: (name: string, isChosen: boolean) => void;
 }
 
 /** Checkboxes for event types, and for patterns that select all events about one kind of resource. */
-function EventChoices({ events, chosen, webhook, canChange, onChange }: EventChoicesProps) {
+function EventChoices({ events, chosen, error, webhook, canChange, onChange }: EventChoicesProps) {
   const patterns = [...new Set(events.map(({ name }) => patternOf(name)))];
   return (
-    <fieldset class="webhook-events">
+    <fieldset class="webhook-events" data-wrong={error && "true"}>
       <legend>Events</legend>
+      {error !== undefined && (
+        <p class="field-error" role="alert">
+          {error}
+        </p>
+      )}
       <div class="row">
         {patterns.map((pattern) => (
           <Checkbox

@@ -1,4 +1,5 @@
 import type { StationMap, Webhook } from "@bikeshare/contract/console";
+import { MAX_FEWER_THAN, MAX_FOR_MINUTES } from "@bikeshare/contract/pure";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
@@ -106,6 +107,8 @@ function Alarm({ number, threshold, choices, onChange, onRemove }: AlarmProps) {
         <TextField
           label="Fewer than"
           type="number"
+          min={1}
+          max={MAX_FEWER_THAN}
           value={fewerThan}
           onInput={(value) => onChange({ fewerThan: value })}
           required
@@ -114,6 +117,8 @@ function Alarm({ number, threshold, choices, onChange, onRemove }: AlarmProps) {
         <TextField
           label="For minutes"
           type="number"
+          min={1}
+          max={MAX_FOR_MINUTES}
           value={minutes}
           onInput={(value) => onChange({ minutes: value })}
           required

@@ -69,8 +69,8 @@ export function WebhooksView(props: WebhooksViewProps) {
   const wanted = search.get("endpoint");
   const isAdding = search.has("new") || webhooks.length === 0;
   const chosen = wanted === null && webhooks.length === 1 ? webhooks[0] : webhooks.find(({ id }) => id === wanted);
-  // `hasOthers`: whether there are webhooks besides the one whose form is shown.
-  const common = { ...props, catalogue: events.data.data, hasOthers: webhooks.length > (isAdding ? 0 : 1), made };
+  const otherNames = webhooks.filter((each) => isAdding || each !== chosen).map(({ name }) => name);
+  const common = { ...props, catalogue: events.data.data, otherNames, made };
   const onSaved = (id: string, secret: string | undefined) => {
     setMade({ id, secret });
     if (isAdding) navigate(addressOf({ endpoint: id }));
@@ -101,14 +101,16 @@ export function WebhooksView(props: WebhooksViewProps) {
 interface PartProps extends WebhooksViewProps {
   /** All event types. */
   readonly catalogue: readonly EventDescription[];
-  readonly hasOthers: boolean;
+  /** The names of the webhooks besides the one whose form is shown. */
+  readonly otherNames: readonly string[];
   readonly made: { readonly id: string; readonly secret: string | undefined } | undefined;
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
 /** The form of a new webhook. */
-function NewWebhook({ scope, client, of, about, catalogue, hasOthers, addressOf, onSaved }: PartProps) {
+function NewWebhook({ scope, client, of, about, catalogue, otherNames, addressOf, onSaved }: PartProps) {
   const { canChange } = scope;
+  const hasOthers = otherNames.length > 0;
   return (
     <div class="stack form-page">
       <PageHeader
@@ -120,7 +122,7 @@ function NewWebhook({ scope, client, of, about, catalogue, hasOthers, addressOf,
       {canChange ? (
         <SettingsForm
           target={{ params: paramsOf(scope), query: {} }}
-          {...{ client, canChange, hasOthers, onSaved }}
+          {...{ client, canChange, otherNames, onSaved }}
           webhook={null}
           events={catalogue}
         />
@@ -139,9 +141,10 @@ interface OneWebhookProps extends PartProps {
 
 /** One webhook, with the actions that the client offers. */
 function OneWebhook(props: OneWebhookProps) {
-  const { scope, client, of, about, catalogue, hasOthers, made, webhook, add, addressOf, onSaved } = props;
+  const { scope, client, of, about, catalogue, otherNames, made, webhook, add, addressOf, onSaved } = props;
   const [shown, setShown] = useShownOnce<string>();
   const { canChange } = scope;
+  const hasOthers = otherNames.length > 0;
   const target = { params: paramsOf(scope), query: { endpoint_id: webhook.id } };
   const common = { target, client, canChange };
   // The secret that was shown or rotated here, or else that of the webhook just added.
@@ -162,7 +165,7 @@ function OneWebhook(props: OneWebhookProps) {
       {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
       <StatusSection {...common} webhook={webhook} />
       <SettingsForm
-        {...{ ...common, hasOthers, webhook }}
+        {...{ ...common, otherNames, webhook }}
         key={settingsOf(webhook)}
         events={catalogue}
         onSaved={(id, secretMade) => {
