@@ -28,6 +28,20 @@ const zone = {
   ],
 };
 
+// The first of this file, because the other tests add pricing plans.
+it("the operator sees what planners show of the system's feeds, and how to show more", async () => {
+  const { open } = await visitAs("operator viewer");
+  const page = await open("/operator/feed-quality");
+  for (const name of ["lamassu", "OpenTripPlanner", "MOTIS", "Google"])
+    await page.getByRole("heading", { name, level: 3 }).waitFor();
+  await page.getByText(/Shows 0 of \d+ stations: no pricing plans./).waitFor();
+  await page.getByText("Publish system_pricing_plans.json, with one plan at least.").waitFor();
+  await page.getByText("All listed files can be read.").waitFor();
+  await inspect(page, "operator-feed-quality");
+  await page.getByRole("link", { name: "System → Pricing plans" }).first().click();
+  await page.getByRole("tab", { name: "Pricing plans", selected: true }).waitFor();
+});
+
 it("a newcomer sets a plan, a type, links and a zone, and sees them published", async () => {
   const { open } = await visitAs("operator admin");
   const page = await open(SYSTEM);
