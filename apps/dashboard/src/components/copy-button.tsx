@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
+import { showToast } from "./toast.tsx";
 import "./copy-button.css";
 
 interface CopyButtonProps {
@@ -15,30 +16,32 @@ const DONE_MS = 2_000;
 
 /** Copies a text, and shows whether that succeeded. */
 export function CopyButton({ text, label, children }: CopyButtonProps) {
-  const [result, setResult] = useState<"copied" | "failed">();
+  const [isCopied, setCopied] = useState(false);
   useEffect(() => {
-    if (result === undefined) return undefined;
-    const timer = setTimeout(() => setResult(undefined), DONE_MS);
+    if (!isCopied) return undefined;
+    const timer = setTimeout(() => setCopied(false), DONE_MS);
     return () => clearTimeout(timer);
-  }, [result]);
-  const copy = () => {
-    navigator.clipboard.writeText(text).then(
-      () => setResult("copied"),
-      () => setResult("failed"),
-    );
+  }, [isCopied]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      // The browser refuses it in some frames, and offers no clipboard to a page without HTTPS.
+      showToast("danger", "Not copied: select the text instead.");
+    }
   };
-  const outcome = { copied: "Copied", failed: "Not copied: select the text instead" };
   return (
     <button
       type="button"
       class={children === undefined ? "copy" : "button button-secondary"}
       title={label}
-      onClick={copy}
+      onClick={() => void copy()}
     >
-      <Icon name={result === "copied" ? "check" : "copy"} />
+      <Icon name={isCopied ? "check" : "copy"} />
       {children ?? <span class="visually-hidden">{label}</span>}
       <span class="visually-hidden" role="status">
-        {result === undefined ? "" : outcome[result]}
+        {isCopied ? "Copied" : ""}
       </span>
     </button>
   );

@@ -55,6 +55,11 @@ it("a partner is led from the overview to what was refused, and learns what was 
   await page.getByRole("dialog").getByText(message, { exact: true }).waitFor();
   expect(await page.getByRole("group", { name: "Path and query" }).textContent()).toBe("GET /v1/rides?limit=x");
   await inspect(page, "request");
+  // As in a frame that may not write into the clipboard.
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }));
+  await page.getByRole("button", { name: "Copy: curl command" }).click();
+  await page.getByText("Not copied: select the text instead.").waitFor();
+  await page.evaluate(() => Reflect.deleteProperty(navigator, "clipboard"));
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "Copy: curl command" }).click();
   await page.getByText("Copied", { exact: true }).waitFor();

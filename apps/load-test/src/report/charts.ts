@@ -42,7 +42,10 @@ function curveOf({ percentiles }: LatencySummary): [number, number][] {
 /** Draws charts of the figures per second, all with the same time axis. */
 export function timeCharts(result: RunResult, baseline: RunResult | undefined): Markup[] {
   const seconds = loadedSeconds(result);
-  const time = timeScale(Math.max(...seconds.map(({ second }) => second)));
+  const last = Math.max(...seconds.map(({ second }) => second));
+  const time = timeScale(last);
+  // A longer baseline would be drawn beyond the axis.
+  const withinRun = (other: RunResult) => loadedSeconds(other).filter(({ second }) => second <= last);
   const series = (name: string, of: (second: SecondResult) => number): Line => ({
     name,
     points: seconds.map((second) => [second.second, of(second)]),
@@ -52,7 +55,13 @@ export function timeCharts(result: RunResult, baseline: RunResult | undefined): 
   const before: Line[] =
     baseline === undefined
       ? []
-      : [{ name: "p99, baseline", points: baseline.seconds.map(({ second, p99 }) => [second, p99]), isBaseline: true }];
+      : [
+          {
+            name: "p99, baseline",
+            points: withinRun(baseline).map(({ second, p99 }) => [second, p99]),
+            isBaseline: true,
+          },
+        ];
   return [
     overTime("Response time", "milliseconds", [
       series("p50", ({ p50 }) => p50),

@@ -2,6 +2,7 @@ import type { RunResult } from "@bikeshare/load";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { resultOf, secondOf } from "../../test/results.ts";
+import { timeCharts } from "./charts.ts";
 import { reportPage } from "./page.ts";
 
 // A fixed seed, so that a failure can be repeated on another machine.
@@ -91,4 +92,13 @@ it("what comes after the last second of the load is not drawn as a fall of the t
   expect(reportPage(resultOf({ seconds: [...seconds, after] }), undefined)).toBe(
     reportPage(resultOf({ seconds }), undefined),
   );
+});
+
+it("a longer baseline is drawn as far as the run's axis goes", () => {
+  const ofBaseline = (length: number) => {
+    const baseline = resultOf({ seconds: Array.from({ length }, (_, second) => secondOf(second, 10 + second)) });
+    return { ...baseline, settings: { ...baseline.settings, durationSeconds: length } };
+  };
+  const run = resultOf({ seconds });
+  expect(timeCharts(run, ofBaseline(120))).toEqual(timeCharts(run, ofBaseline(60)));
 });

@@ -10,7 +10,7 @@ export interface PeopleApi {
   readonly remove: (id: string) => Promise<unknown>;
 }
 
-/** Returns the calls for a partner's admins, who manage their own people. */
+/** Returns the calls of a partner's own pages. All who read the pages may list; the partner's admins may also change. */
 export function partnerPeople(systemId: string, partnerId: string): PeopleApi {
   const params = { system_id: systemId, partner_id: partnerId };
   return {

@@ -63,7 +63,7 @@ function People({ people, whose, canChange }: PeopleProps) {
           )
         }
       >
-        Your team. Admins can change everything; viewers can only read.
+        Admins can change everything; viewers can only read.
       </PageHeader>
       {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
       <MemberTable

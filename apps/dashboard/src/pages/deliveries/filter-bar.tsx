@@ -1,10 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import { type Filter, Filters } from "../../components/filters.tsx";
-import { areSame, filterNames, type FilterTexts, quickFilters } from "./filters.ts";
+import { areSame, type FilterTexts, quickFilters } from "./filters.ts";
 import { eventChoices, failureChoices, statusChoices } from "./words.ts";
 
-const filters: readonly Filter[] = [
+const offered: readonly Filter[] = [
   { name: "status", label: "Status", choices: statusChoices },
   { name: "event", label: "Event", choices: eventChoices },
   { name: "failure", label: "Latest failure", choices: failureChoices },
@@ -20,33 +19,28 @@ interface FilterBarProps {
   readonly count: ComponentChildren;
 }
 
+/** Returns the filters after changes of some of them. An empty text removes a filter. The service knows `5xx`, not `5XX`. */
+function changed(filters: FilterTexts, { code, ...others }: FilterTexts): FilterTexts {
+  return { ...filters, ...others, ...(code !== undefined && { code: code.toLowerCase() }) };
+}
+
 /** The filters of the list, with buttons for frequently used ones. */
-export function FilterBar({ filters: given, onChange, count }: FilterBarProps) {
-  const [now] = useState(() => new Date());
+export function FilterBar({ filters, onChange, count }: FilterBarProps) {
   return (
     <Filters
       label="Filters"
-      filters={filters}
-      values={given}
-      onChange={({ code, ...changes }) =>
-        onChange(
-          Object.fromEntries(
-            filterNames.map((name) => [
-              name,
-              (name === "code" ? code?.toLowerCase() : changes[name]) ?? given[name] ?? "",
-            ]),
-          ),
-        )
-      }
+      filters={offered}
+      values={filters}
+      onChange={(changes) => onChange(changed(filters, changes))}
       count={count}
     >
       <div class="segments" role="group" aria-label="Quick filters">
-        {quickFilters(now).map((quick) => (
+        {quickFilters(new Date()).map((quick) => (
           <button
             key={quick.label}
             type="button"
             class="segment"
-            aria-pressed={areSame(quick.filters, given)}
+            aria-pressed={areSame(quick.filters, filters)}
             onClick={() => onChange(quick.filters)}
           >
             {quick.label}

@@ -20,15 +20,15 @@ const PART_INTERVAL_MS = 150;
 /** Most attempts for each part. With the pauses between them, they last longer than a restart of the service. */
 const MAX_TRIES = 8;
 
-/** The cache key of the progress of this tab's upload. */
+/** The cache key of the progress of this tab's upload to a system. */
 export const sendingKey = (systemId: string) => ["upload-sending", systemId] as const;
 
-/** Stops the upload of this tab. Each upload has a new one. */
-let stop = new AbortController();
+/** Stops the uploads of this tab, by system. */
+const stops = new Map<string, AbortController>();
 
-/** Stops the upload of this tab. */
-export function stopSending(): void {
-  stop.abort();
+/** Stops this tab's upload to a system. */
+export function stopSending(systemId: string): void {
+  stops.get(systemId)?.abort();
 }
 
 /** Makes the browser ask before the tab is closed. */
@@ -42,7 +42,8 @@ const wait = (ms: number) =>
  * Uploads a file for an import. A file that is not compressed is compressed on the way, which shrinks trips to an eighth.
  */
 export async function sendFile(systemId: string, file: File, timeZone: string): Promise<void> {
-  stop = new AbortController();
+  const stop = new AbortController();
+  stops.set(systemId, stop);
   const isPacked = /\.(?:gz|zip)$/i.test(file.name);
   const about = { file_name: file.name, size: file.size, is_packed: isPacked, time_zone: timeZone };
   const { id } = await api.uploads.begin({ params: { system_id: systemId }, body: about });
@@ -64,7 +65,7 @@ export async function sendFile(systemId: string, file: File, timeZone: string): 
       isPacked ? counted : counted.pipeThrough(new CompressionStream("gzip")),
     )) {
       show({ name: file.name, share: file.size === 0 ? 1 : read / file.size });
-      await Promise.all([send(systemId, id, start, part, isLast), wait(PART_INTERVAL_MS)]);
+      await Promise.all([send({ systemId, id, signal: stop.signal }, start, part, isLast), wait(PART_INTERVAL_MS)]);
       start += part.length;
     }
   } finally {
@@ -73,10 +74,16 @@ export async function sendFile(systemId: string, file: File, timeZone: string): 
   }
 }
 
+interface Upload {
+  readonly systemId: string;
+  readonly id: string;
+  /** Stops the upload. */
+  readonly signal: AbortSignal;
+}
+
 /** Sends one part, and tries again after failures that may pass. `start` is the part's position in the upload. */
 async function send(
-  systemId: string,
-  id: string,
+  { systemId, id, signal }: Upload,
   start: number,
   part: Uint8Array<ArrayBuffer>,
   isLast: boolean,
@@ -84,9 +91,9 @@ async function send(
   const params = { system_id: systemId, id };
   const query = { start: String(start), is_last: isLast ? ("true" as const) : ("false" as const) };
   for (let tries = 1; ; tries++) {
-    stop.signal.throwIfAborted();
+    signal.throwIfAborted();
     try {
-      await api.uploads.send({ params, query, body: part, signal: stop.signal });
+      await api.uploads.send({ params, query, body: part, signal });
       return;
     } catch (error) {
       const pauseSeconds = error instanceof ApiError ? error.retryAfterSeconds : undefined;

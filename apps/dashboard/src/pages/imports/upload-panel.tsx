@@ -51,7 +51,7 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
     });
   const send = (file: File) => act(() => sendFile(systemId, file, zone).catch(stopped));
   const discard = () => {
-    stopSending();
+    stopSending(systemId);
     act(() => api.uploads.discard({ params: { system_id: systemId, id: upload?.id ?? "" }, body: {} }));
   };
   // The service keeps one upload for each system: the next one can begin when the last one is over.
