@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
@@ -231,6 +231,25 @@ test("what is wrong with a record is written down once, however often its feed r
   ]);
   expect(await readdir(join(directory, "reports"))).toHaveLength(1);
   expect((await stat(report ?? "")).mode & 0o777).toBe(0o600);
+});
+
+test("a poll whose report cannot be written is applied all the same, and its problems are reported later", async () => {
+  const { free_bike_status } = withoutRest(city23()) as { free_bike_status: { data: { bikes: object[] } } };
+  const broken = (seconds: number) => ({
+    ...free_bike_status,
+    last_updated: CITY_TIME / 1000 + seconds,
+    data: { bikes: [...free_bike_status.data.bikes, { bike_id: "nowhere", lat: 0, lon: 0 }] },
+  });
+  server.pages["free_bike_status"] = broken(0);
+  // A file where the directory of reports should be.
+  await writeFile(join(directory, "reports"), "");
+  follow();
+  const first = await roundUntil(({ reportError }) => reportError !== undefined);
+  expect(first).toMatchObject({ outcome: "applied", bikes: { created: 3, rejected: 1 }, failures: [], report: null });
+  await rm(join(directory, "reports"));
+  server.pages["free_bike_status"] = broken(1);
+  const { report } = await roundUntil(({ report: path }) => path !== null);
+  expect(await readFile(report ?? "", "utf8")).toContain('"record":"nowhere"');
 });
 
 /** Returns a later page with the same stations under other names. */

@@ -69,6 +69,19 @@ test("a feed that is not asked again yet is not a further failure", () => {
   expect(lines.map(({ level }) => level)).toEqual(["warn"]);
 });
 
+test("a report that cannot be written is a line of its own, until one was written", () => {
+  const { lines, round } = openLog();
+  round({ outcome: "applied", stations: counts, reportError: new Error("EACCES") });
+  round({ outcome: "unchanged" });
+  round({ outcome: "applied", stations: counts, report: "/reports/a.ndjson" });
+  const work = 'writing the report about the GBFS source "oslo"';
+  expect(lines.filter(({ message }) => message.includes(work)).map(({ second, level }) => [second, level])).toEqual([
+    [0, "warn"],
+    [20, "info"],
+  ]);
+  expect(lines.filter(({ message }) => message === "GBFS feed applied")).toHaveLength(2);
+});
+
 test("what was applied is a line with the source's name, also beside what fails", () => {
   const { lines, round } = openLog();
   round({ outcome: "partial", stations: counts, failures: [failing(0)] });

@@ -45,31 +45,32 @@ export function logPolls(
   conditions: Conditions,
   name: { readonly system: string; readonly source: string },
 ): (result: PollResult, error?: unknown) => void {
+  // Infinity: a failure ends with a success alone, and never because nothing has failed for a while.
+  const options = { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name } as const;
   const works = new Map<string, WorkCondition>();
   /** For each failing feed, a key of its last failure. It contains the time of the next try, so each try has its own. */
   const lastFailures = new Map<string, string>();
   // An empty name stands for a failure that is not a feed's.
   const workOf = (feed: string) => {
     const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
-    const work =
-      works.get(feed) ?? conditions.of(title, { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name });
+    const work = works.get(feed) ?? conditions.of(title, options);
     works.set(feed, work);
     return work;
   };
   const staleFeeds = new Map<string, WorkCondition>();
   const staleness = (feed: string) => {
-    const options = { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name } as const;
     const work = staleFeeds.get(feed) ?? conditions.of(`the data of the feed ${feed} of "${name.source}"`, options);
     staleFeeds.set(feed, work);
     return work;
   };
+  const reporting = conditions.of(`writing the report about the GBFS source "${name.source}"`, options);
   const fail = ({ feed, message, since, retry_at }: FeedProblem) => {
     const failureKey = `${since} ${retry_at} ${message}`;
     if (lastFailures.get(feed) === failureKey) return;
     lastFailures.set(feed, failureKey);
     workOf(feed).failed(new FeedFailing(message), { feed, since, retry_at });
   };
-  return ({ outcome, failures, stale, stations, bikes, events, report }, error) => {
+  return ({ outcome, failures, stale, stations, bikes, events, report, reportError }, error) => {
     const failing = new Set(failures.map(({ feed }) => feed));
     for (const failure of failures) if (failure.feed !== "") fail(failure);
     if (error !== undefined) workOf("").failed(error);
@@ -80,6 +81,8 @@ export function logPolls(
     }
     for (const { feed, message } of stale) staleness(feed).failed(new FeedStale(message), { feed });
     for (const [feed, work] of staleFeeds) if (!stale.some((each) => each.feed === feed)) work.succeeded();
+    if (reportError !== undefined) reporting.failed(reportError);
+    else if (report !== null) reporting.succeeded();
     if (stations !== null || bikes !== null)
       logger.info({ ...name, outcome, stations, bikes, events, report }, "GBFS feed applied");
     else if (outcome === "unchanged") logger.debug({ ...name, outcome }, "GBFS feed unchanged");
@@ -140,6 +143,8 @@ export interface PollResult {
   readonly older: readonly string[];
   /** The path of the report, if this poll found new problems with records; null: it found none. */
   readonly report: string | null;
+  /** Why the report could not be written. What was applied stays applied, and the next poll tries again. */
+  readonly reportError?: unknown;
 }
 
 export interface FeedProblem {
@@ -257,6 +262,7 @@ class Follower {
     // Frees the memory of reading before applying needs its own.
     await this.#source.release();
     this.#signal.throwIfAborted();
+    // Checked again, because the source may have changed between the two answers.
     if (rejection !== undefined && publishedIdOf(reading.snapshot) !== rejection.error.before) throw rejection.error;
     let imported: ImportOutcome | undefined;
     if (!isEmpty(reading.snapshot)) {
@@ -270,16 +276,24 @@ class Follower {
     }
     // Commits only after the snapshot is stored. A snapshot that could not be stored must be fetched again.
     this.#source.commit();
-    const report = imported === undefined ? null : await this.#journal.add(imported.problems, now);
-    const { health } = this.#source;
-    const { ages } = this.#source;
+    const { health, ages } = this.#source;
     this.#dataAges = await updateFeedHealth(db, { systemId, source, now, staleAfterMs }, health, ages);
     await this.#writeHealth(now, null);
+    const reported = imported === undefined ? { report: null } : await this.#report(imported, now);
     if (![...health.values()].some(isFailing))
-      return this.#resultOf(now, imported ? "applied" : "unchanged", imported, report);
+      return this.#resultOf(now, imported ? "applied" : "unchanged", imported, reported);
     // The list of feeds does not count as a feed that works, because it contains no data.
     const isAnyWell = [...health].some(([feed, each]) => feed !== "gbfs" && !isFailing(each));
-    return this.#resultOf(now, isAnyWell ? "partial" : "failed", imported, report);
+    return this.#resultOf(now, isAnyWell ? "partial" : "failed", imported, reported);
+  }
+
+  /** Writes the report. Never rejects: a full disk must not look as if nothing had been applied. */
+  async #report({ problems }: ImportOutcome, now: number): Promise<Pick<PollResult, "report" | "reportError">> {
+    try {
+      return { report: await this.#journal.add(problems, now) };
+    } catch (reportError) {
+      return { report: null, reportError };
+    }
   }
 
   /**
@@ -316,7 +330,7 @@ class Follower {
     now: number,
     outcome: PollResult["outcome"],
     imported?: ImportOutcome,
-    report: string | null = null,
+    reported: Pick<PollResult, "report" | "reportError"> = { report: null },
   ): PollResult {
     const health = [...this.#source.health];
     const ages = this.#dataAges.map((each) => ({ feed: each.feed, age: dataAge(each, now) }));
@@ -334,7 +348,7 @@ class Follower {
       ),
       stale: ages.flatMap(({ feed, age }) => (age?.reason === undefined ? [] : [{ feed, message: age.reason }])),
       older: imported?.applied.late ?? [],
-      report,
+      ...reported,
     };
   }
 }

@@ -83,20 +83,27 @@ export class ProblemJournal {
    * Writes the problems that are new.
    * @param now milliseconds since 1970
    * @returns the file's path; null when no problem is new
+   * @throws Error when the file cannot be written; the problems then stay new
    */
   async add(problems: readonly Problem[], now: number): Promise<string | null> {
     const at = new Date(now).toISOString();
-    const lines = problems.filter((problem) => this.#isNew(problem)).map((problem) => ({ at, ...problem }));
-    if (lines.length > 0) this.#name ??= this.#makeName();
-    return this.#name === undefined ? null : writeReport(this.#directory, this.#name, lines);
+    const fresh = new Map<string, Problem>();
+    for (const problem of problems) {
+      const key = keyOf(problem);
+      const isKnown = this.#known.has(key) || fresh.has(key);
+      if (!isKnown && this.#known.size + fresh.size < MAX_PROBLEMS) fresh.set(key, problem);
+    }
+    if (fresh.size === 0) return null;
+    this.#name ??= this.#makeName();
+    const lines = [...fresh.values()].map((problem) => ({ at, ...problem }));
+    const path = await writeReport(this.#directory, this.#name, lines);
+    for (const key of fresh.keys()) this.#known.add(key);
+    return path;
   }
+}
 
-  #isNew({ feed, record, field, reason }: Problem): boolean {
-    const key = JSON.stringify([feed, record, field, reason]);
-    if (this.#known.has(key) || this.#known.size >= MAX_PROBLEMS) return false;
-    this.#known.add(key);
-    return true;
-  }
+function keyOf({ feed, record, field, reason }: Problem): string {
+  return JSON.stringify([feed, record, field, reason]);
 }
 
 /** Explains why stations that a feed names are not listed; undefined when all are listed. */
