@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { Client, fetch, type Response } from "undici";
+import type { Client, Response } from "undici";
 import { judgeAddress, lookUpLikeSystem, portOf, resolveName } from "../outbound/addresses/address-guard.ts";
 import {
   type ConnectLimits,
@@ -12,6 +12,9 @@ import {
  * The HTTP client for addresses of feeds and trip files. Their publishers are not trusted: only the configured host may be
  * in a private network, and limits bound what a server can send.
  */
+
+/** Loads undici with the first request: it takes 12 MB, and many services ask for no address. */
+const loadUndici = () => import("undici");
 
 const DNS_TIMEOUT_MS = 5_000;
 const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
@@ -104,13 +107,14 @@ export function createOutgoingClient(location: URL, options: OutgoingOptions = {
     if (url.username !== "" || url.password !== "") {
       throw new Error(`${shownAddress(url.href)} holds a user or password before @; nothing is fetched with one`);
     }
+    const undici = await loadUndici();
     const { socket, remoteAddress } = await connectUntil(url, connectOptions, signal);
     rule.reached(url, remoteAddress);
     const head = boundBytes(socket, MAX_HEAD_BYTES, "before the headers of its response ended");
-    const dispatcher = connectionOver(socket, url);
+    const dispatcher = connectionOver(undici, socket, url);
     const close = () => dispatcher.destroy();
     try {
-      const response = await fetch(url, { signal, redirect: "manual", headers: headers(url), dispatcher });
+      const response = await undici.fetch(url, { signal, redirect: "manual", headers: headers(url), dispatcher });
       head.end();
       boundBytes(socket, MAX_HEAD_BYTES + maxBytes * MAX_FRAMING, "for its response");
       return { url, response, close };
@@ -172,9 +176,9 @@ function redirectTarget(location: string, from: URL): URL {
 }
 
 /** Returns an undici client over one open socket; it never opens another. */
-function connectionOver(socket: Socket, url: URL): Client {
+function connectionOver(undici: Awaited<ReturnType<typeof loadUndici>>, socket: Socket, url: URL): Client {
   let unused: Socket | undefined = socket;
-  return new Client(url.origin, {
+  return new undici.Client(url.origin, {
     connect: (_request, callback) => {
       if (unused === undefined) return callback(new Error("the connection was closed"), null);
       const opened = unused;

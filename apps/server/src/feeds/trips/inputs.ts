@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { crc32 } from "node:zlib";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import yauzl from "yauzl";
+import type yauzl from "yauzl";
 import { createOutgoingClient, isAddress, type OutgoingResponse, shownAddress } from "../outgoing.ts";
 import { ImportFileError } from "./problems.ts";
 import { readRange } from "./spool.ts";
@@ -72,7 +72,8 @@ interface ArchiveBounds {
  *   an unknown method.
  */
 async function readArchive(fd: number, most: ArchiveBounds): Promise<readonly ArchiveEntry[]> {
-  const zip = await rejecting(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
+  const { default: reader } = await import("yauzl");
+  const zip = await rejecting(() => reader.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
   const found: yauzl.Entry[] = [];
   let size = 0;
   await rejecting(async () => {

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { createHttpMetrics } from "./http-metrics.ts";
-import { createBacklogMetrics, createMailMetrics, createWebhookMetrics, type Metrics } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
+import { createBacklogMetrics, createMailMetrics, createWebhookMetrics } from "./webhook-metrics.ts";
 
 /** The metrics of this process, which can be read. */
 export interface ReadableMetrics extends Metrics {

@@ -6,8 +6,7 @@ import { type Readable, Transform } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { finished, pipeline } from "node:stream/promises";
 import { crc32 } from "node:zlib";
-import yauzl from "yauzl";
-import yazl from "yazl";
+import type yauzl from "yauzl";
 import { z } from "zod";
 import { findLatestKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
@@ -175,6 +174,7 @@ async function writeZip(
 ): Promise<number> {
   // After an abort the draft may have been removed already, and must not be created again.
   signal?.throwIfAborted();
+  const { default: yazl } = await import("yazl");
   const zip = new yazl.ZipFile();
   const failed = once(zip, "error").then(([error]) => Promise.reject(error as Error));
   // With `flush`, closing the file waits until its content is on the disk.
@@ -280,7 +280,8 @@ export async function readArchive<Result>(
   try {
     const { size } = await file.stat();
     const entries = new Map<string, yauzl.Entry>();
-    const zip = await yauzl.fromFdPromise(file.fd, { lazyEntries: true, autoClose: false }).catch((error: unknown) => {
+    const { default: reader } = await import("yauzl");
+    const zip = await reader.fromFdPromise(file.fd, { lazyEntries: true, autoClose: false }).catch((error: unknown) => {
       throw damaged(error);
     });
     if (zip.entryCount > MAX_ENTRIES) throw damaged(new Error(`it has ${zip.entryCount} files`));
