@@ -126,7 +126,7 @@ export async function endClosures(command: AlertCommand, stationIds: readonly st
 
 /**
  * Ends the operator's alerts that concern only these stations, which are locked and about to be removed.
- * @returns always an empty set
+ * @returns always an empty set: no station counts as changed because of its alert, as its removal is a change already
  */
 export async function endAlertsOfRemoved(
   command: AlertCommand,

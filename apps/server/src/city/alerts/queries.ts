@@ -67,6 +67,7 @@ const update = statement(
    from ${columns.unnest(2, "w")} where a.system_id = $1 and a.id = w.id`,
 );
 
+/** The condition that an alert is open at the instant $2. */
 const isOpen = "ended_at is null and (ends_at is null or ends_at > $2::timestamptz)";
 
 const countOpen = statement(
@@ -74,9 +75,10 @@ const countOpen = statement(
   `select count(*)::int as n from rider_alerts where system_id = $1 and source = 'operator' and ${isOpen}`,
 );
 
+// "all" only uses $2, because every statement with one of these conditions gets $2.
 const conditions = { open: isOpen, ended: `not (${isOpen})`, all: "$2::timestamptz is not null" } as const;
 
-const countOpenedBy = statement(
+const countOpened = statement(
   "riderAlerts.countOpenedOfSource",
   "select count(*)::int as n from rider_alerts where system_id = $1 and source = $2 and opened_at > $3::timestamptz",
 );
@@ -121,7 +123,7 @@ export async function countOpenedOfSource(
   source: string,
   after: Date,
 ): Promise<number> {
-  return oneRow(await tx.query<{ n: number }>(countOpenedBy, [systemId, source, after])).n;
+  return oneRow(await tx.query<{ n: number }>(countOpened, [systemId, source, after])).n;
 }
 
 /** Locks alerts by id. */
@@ -205,7 +207,9 @@ export async function countOpenAlerts(db: QueryRunner, systemId: string, now: Da
 
 /** The range of a page of alerts. */
 interface AlertRange {
+  /** The id after which the page begins; undefined: it begins with the first alert. */
   readonly after?: string | undefined;
+  /** How many alerts are skipped. Default: none. */
   readonly skip?: number;
   /** Null: no limit. */
   readonly limit: number | null;

@@ -10,7 +10,10 @@ import { getAlert, listOperatorsAlerts, listPartnersAlerts } from "./service.ts"
 
 type AlertContext = ReadContext & { readonly clock: () => number };
 
-/** Routes of alerts. Each request reads the database, because few alerts are open at once. */
+/**
+ * Routes of alerts. Nothing is cached, because few alerts are open at once. The reads take turns with those of filtered
+ * lists (`FilteredReads`), so that they cannot delay other requests.
+ */
 export function alertRoutes(
   { filtered, clock }: AlertContext,
   cursors: CursorCipher,
@@ -43,6 +46,7 @@ export function operatorAlertList(
     position: idPosition,
     read: (request, { status }: { readonly status?: "open" | "ended" | undefined }, page) => {
       const { system_id: systemId } = callerOf(request).key;
+      // All of the operator's reads take turns as those of one reader, which is no partner.
       return filtered.read({ systemId, partnerId: "" }, (db) =>
         listOperatorsAlerts(db, systemId, { status: status ?? "all", now: new Date(clock()) }, page),
       );

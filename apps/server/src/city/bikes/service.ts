@@ -21,6 +21,7 @@ interface PublicIdContext {
   readonly clock: () => number;
 }
 
+/** How long a retired public id is still found. */
 const KEPT_MS = RETIRED_PUBLIC_ID_MINUTES * 60_000;
 
 /**
@@ -60,6 +61,7 @@ export function startPublicIdSweeper({
   });
 }
 
+/** The filters of a request for bikes, as the contract describes them. An absent one matches every bike. */
 export interface BikeFilters {
   readonly vehicle_state?: string | undefined;
   readonly station_id?: string | undefined;
@@ -103,8 +105,10 @@ export function listBikeChanges(
   range: ChangeRange,
 ): Promise<ChangePage> {
   const conditions = conditionsOf(listFilters.bikes, filters);
-  const { vehicle_state: state = "removed", station_id: station, bbox } = filters;
-  const showsRemoved = state === "removed" && station === undefined && bbox === undefined;
+  const { vehicle_state: state, station_id: station, bbox } = filters;
+  // A deleted bike has the state `removed`, and neither a station nor a position.
+  const showsRemoved =
+    (state === undefined || state === "removed") && station === undefined && bbox === undefined;
   const present = { table: "bikes", json: "json", condition: "system_id = $1" };
   const rows = showsRemoved ? [present, removed] : [present];
   return listChanges(context, whose, { name: "bikes", rows, values: [whose.systemId], filters: conditions }, range);

@@ -3,7 +3,10 @@ import { type City, EBIKE_RANGE_METERS } from "@bikeshare/simulator";
 import type { ActorContext } from "../../command-context.ts";
 import { describe, describedAll, describedSystem, describedTypesEver } from "./service.ts";
 
-// Describes the made-up city for GBFS, with everything that trip planners read, so that planners can be tested against it.
+/*
+ * Describes the made-up city for GBFS: all of it for the demo, so that trip planners can be tested against it; its vehicle
+ * types and regions for sandboxes; its vehicle types for `bikeshare simulate`.
+ */
 
 /** The time zone of the land nearest to the made-up city, which lies in the North Sea. */
 export const DEMO_TIME_ZONE = "Europe/Amsterdam";
@@ -85,6 +88,10 @@ export async function describeDemoTypes(context: ActorContext, systemId: string)
   await describeNew(context, systemId, "vehicle_type", vehicleTypes);
 }
 
+/**
+ * Describes things of a kind, except those of which the operator has described something (`own`). The system and its
+ * geofencing zones have the empty id.
+ */
 async function describeNew<Kind extends FactKind>(
   context: ActorContext,
   systemId: string,

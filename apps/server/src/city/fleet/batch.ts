@@ -74,8 +74,9 @@ interface BatchSteps<Item, Declared extends ErrorCode, Facts> {
 }
 
 /**
- * Like `runBatch`, for commands whose calls may share a transaction. Items that an earlier transaction has answered
- * (`context.answered`) are locked but not decided.
+ * Like `runBatch`, for commands that may run the items of several calls in one transaction (`combined` in `routes.ts`). Items
+ * of a call that was answered before (`context.answered`) are locked like the others, because locking does not wait until
+ * the repeated calls are found. They are not decided: their caller gets the stored answer.
  */
 export function runSharedBatch<Item, Declared extends ErrorCode, Facts>(
   context: CommandContext,
@@ -89,6 +90,7 @@ export function runSharedBatch<Item, Declared extends ErrorCode, Facts>(
   });
 }
 
+/** Returns a writer of a batch's results, and `all`, which returns the results written so far. */
 export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): BatchResults } {
   const results: BatchResult[] = [];
   return {
@@ -103,9 +105,9 @@ export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): Ba
   };
 }
 
-/** Returns the results of a batch, with the number of those that failed. */
+/** Returns the results of a batch, or of one call's part of it, with the number of those that failed. */
 export function resultsOf(results: BatchResult[]): BatchResults {
-  // An item that was not decided has no result: its element is undefined.
+  // An item of a repeated call was not decided, so its element is undefined. Nobody reads that element.
   return { results, failed: results.filter((result) => result?.outcome === "failed").length };
 }
 
@@ -130,6 +132,7 @@ type RideError = ItemError<"rides", "end" | "cancel" | "correct">;
 export interface LockedRides {
   /** The rides by id, as the items decided so far leave them. */
   readonly rides: Map<string, RideState>;
+  /** The stations that the items name, and those where the stored rides ended. */
   readonly stations: NamedStations;
 }
 
@@ -154,7 +157,7 @@ export async function lockRideBatch(
   const { tx, systemId } = command;
   const ids = entries.map(({ item }) => item.id);
   const named = entries.flatMap(({ item }) => [item.start_station_id ?? [], item.end_station_id ?? []].flat());
-  const [bikesOfRides, , rides, locations] = await Promise.all([
+  const [bikesOfRides, , rides, namedStations] = await Promise.all([
     findBikesOfRides(tx, systemId, ids),
     command.lockBikesOfRides(ids),
     command.lockRides(ids),
@@ -162,16 +165,16 @@ export async function lockRideBatch(
   ]);
   // A ride that started after the look-up of bikes has a bike that is not locked: repeat the transaction.
   if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
-  const stored = [...rides.values()].flatMap((ride) => ride.end_station_id ?? []);
-  const more = stored.filter((id) => !locations.has(id));
-  const stations = new Map([...locations, ...(await findNamedStations(tx, systemId, more))]);
+  const storedEnds = [...rides.values()].flatMap((ride) => ride.end_station_id ?? []);
+  const more = storedEnds.filter((id) => !namedStations.has(id));
+  const stations = new Map([...namedStations, ...(await findNamedStations(tx, systemId, more))]);
   return { rides, stations };
 }
 
 /**
  * Returns the ride that an item names, if the transition table allows the command. Otherwise records the item's result
  * (`unchanged` or an error) and returns undefined.
- * @param isSame whether a repeated command agrees with the stored ride
+ * @param isSame tells whether a repeated command agrees with the stored ride, so that the item counts as `unchanged`
  */
 export function rideFor<Item extends RideItem>(
   { index, item }: Indexed<Item>,

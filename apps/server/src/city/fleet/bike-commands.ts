@@ -76,6 +76,7 @@ export function reportBikes(
   return runSharedBatch<BikeReport, ReportError, ReportedBikes>(context, systemId, items, steps);
 }
 
+/** The inputs of `report`: the locked bikes by id, and the stations that the items name. */
 interface ReportedBikes {
   readonly bikes: ReadonlyMap<string, BikeState>;
   readonly stations: NamedStations;
@@ -89,6 +90,7 @@ async function lockReported(command: FleetCommand, entries: readonly Indexed<Bik
   return { bikes, stations };
 }
 
+/** Decides on the reports in their order, and changes the bikes. */
 async function report(
   command: FleetCommand,
   { bikes, stations }: ReportedBikes,
@@ -108,6 +110,7 @@ async function report(
   }
 }
 
+/** An item of either command. */
 interface BikeItem extends LocatedItem {
   readonly id: string;
 }
@@ -141,6 +144,7 @@ function mayStand(
   return false;
 }
 
+/** Tells whether a bike is the operator's own, as a new one (undefined) is. */
 function isOperators(bike: BikeState | undefined): boolean {
   return bike?.source === undefined || bike.source === OPERATOR;
 }

@@ -96,9 +96,11 @@ export async function ignoreBikeSnapshot(
 
 /** Bikes by the decision about them. Unchanged bikes, nearly all, are only counted. */
 interface Decided extends Record<"update" | "delete" | "ownedByOther", BikeRow[]> {
+  /** How many bikes the snapshot names and does not change. */
   keep: number;
 }
 
+/** Decides on bikes, and groups them by the decision. */
 function decideAll(snapshot: BikeSnapshot, rows: readonly BikeRow[]): Decided {
   const decided: Decided = { keep: 0, update: [], delete: [], ownedByOther: [] };
   for (const row of rows) {
@@ -109,6 +111,7 @@ function decideAll(snapshot: BikeSnapshot, rows: readonly BikeRow[]): Decided {
   return decided;
 }
 
+/** Returns the bike that a snapshot describes; undefined when the snapshot does not name it. */
 function wantedBike({ records, stationPositions }: BikeSnapshot, id: string): FeedBike | undefined {
   const report = records.get(id);
   if (report === undefined) return undefined;
@@ -116,6 +119,7 @@ function wantedBike({ records, stationPositions }: BikeSnapshot, id: string): Fe
   return bikeFromReport(report, station);
 }
 
+/** Returns the rows to write for the bikes that a snapshot names. */
 function rowsOf(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
   return ids.flatMap((id) => {
     const wanted = wantedBike(snapshot, id);

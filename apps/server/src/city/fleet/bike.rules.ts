@@ -30,6 +30,7 @@ export function changedBike(bike: BikeState, facts: Partial<BikeState>): BikeSta
   return { ...changed, ...viewOf(changed) };
 }
 
+/** A position in WGS 84 degrees. */
 export interface Position {
   readonly lat: number;
   readonly lon: number;
@@ -126,6 +127,7 @@ export function locationOf(item: LocatedItem, stations: NamedStations): Reported
   };
 }
 
+/** No known location: neither a station nor a position. */
 export const NOWHERE: ReportedLocation = { reported_station_id: null, reported_lat: null, reported_lon: null };
 
 /** Returns the bike that an upsert creates. */

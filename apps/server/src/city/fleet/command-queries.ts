@@ -93,6 +93,7 @@ const updateLoggedBikes = updateBikeRows(
    `,
 );
 
+// A system has a row in `mds_providers` once it has an agency that reads it by MDS.
 const findProvider = statement("fleet.isLogged", "select 1 as n from mds_providers where system_id = $1");
 
 const insertRetiredPublicIds = statement(
@@ -305,6 +306,7 @@ export function updateCounters(tx: Transaction, systemId: string, now: Date, sta
   tx.send(recount, [systemId, stationIds, now]);
 }
 
+/** Returns the row of `vehicle_events` for an event or a position. Only an event may have `from`, the origin of a move. */
 function eventRow({ at, recorded_at: recordedAt, ...event }: LoggedEvent) {
   const from = "from" in event ? event.from : undefined;
   return {
@@ -315,7 +317,10 @@ function eventRow({ at, recorded_at: recordedAt, ...event }: LoggedEvent) {
   };
 }
 
-/** A change of a station's mirrored counters for one vehicle type. The next snapshot overwrites it. */
+/**
+ * A change of a station's mirrored counters for one vehicle type: the `CounterShift` of `@bikeshare/rules` with that type.
+ * The next snapshot overwrites it.
+ */
 export interface CounterShift {
   readonly stationId: string;
   /** Null: unknown type. */

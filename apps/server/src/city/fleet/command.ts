@@ -60,9 +60,12 @@ interface Effects {
   readonly stationIds: Set<string>;
   /** Stations at which bikes arrived. */
   readonly arrivals: Set<string>;
+  /** Changes of mirrored counters that are still to be written. */
   readonly shifts: CounterShift[];
   readonly events: (NewEvent | NewNotice)[];
+  /** The channels whose listeners are notified of the commit. */
   readonly channels: Set<"bikes" | "stations">;
+  /** Changes of the stored counts (`city/counts`): differences of lengths, and the starts of added and corrected rides. */
   readonly counts: { bikes: number; stations: number; readonly rideStarts: Date[]; readonly correctedStarts: Date[] };
   /** The position in `LOCK_ORDER` that the command has reached. */
   locked: number;
@@ -105,7 +108,7 @@ async function writeCounters(
   return operated.length + mirroredShifts.length > 0;
 }
 
-/** Writes events and notices, notifies listeners, and finally updates the stored counts of list rows (`city/counts`). */
+/** Writes a command's events and notices, notifies listeners, and finally updates the stored counts of list rows (`city/counts`). */
 function writeEffects(command: Command, { events, channels, counts }: Effects): void {
   const { tx, systemId, ids } = command;
   recordEvents(tx, command, events);
@@ -148,7 +151,7 @@ type Lockable = (typeof LOCK_ORDER)[number];
 
 /**
  * Runs a command on a system's fleet in one transaction. `work` locks rows in the order of `LOCK_ORDER`, decides, changes
- * bikes and writes other rows. Then `runCommand` writes the bikes, their stations' counters, events and numbers of rows, so
+ * bikes and writes other rows. Then `runCommand` writes the bikes, their stations' counters, events and stored counts, so
  * that no command can forget them.
  */
 export function runCommand<Result>(
@@ -192,7 +195,7 @@ export class FleetCommand implements Command {
     this.#effects.locked = position;
   }
 
-  /** Locks bikes. @returns all bikes that the command has locked, by id */
+  /** Locks bikes that exist. @returns all bikes that the command has locked so far (`bikes`), by id */
   async lockBikes(ids: readonly string[]): Promise<ReadonlyMap<string, BikeState>> {
     this.locks("bikes");
     const missing = ids.filter((id) => !this.bikes.has(id));
@@ -234,6 +237,7 @@ export class FleetCommand implements Command {
     for (const bike of locked) if (!this.bikes.has(bike.id)) this.#hold(bike);
   }
 
+  /** Adds a locked bike that the command has not changed yet. */
   #hold(bike: BikeState): void {
     this.#effects.held.set(bike.id, bike);
     this.#effects.bikes.set(bike.id, bike);
@@ -314,7 +318,7 @@ export class FleetCommand implements Command {
     this.locks("reservations");
     const ended = await updateClosedReservations(this.tx, this.systemId, this.now, outcomes);
     // When each outcome takes effect: `fulfilled` when the ride starts, a cancellation now. An expiry is dated below.
-    const fulfilledAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
+    const takesEffectAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
     for (const reservation of ended) {
       const {
         id,
@@ -324,7 +328,7 @@ export class FleetCommand implements Command {
         expires_at: expiresAt,
         json: data,
       } = reservation;
-      const endedAt = status === "expired" ? expiresAt : (fulfilledAt.get(id) ?? this.now);
+      const endedAt = status === "expired" ? expiresAt : (takesEffectAt.get(id) ?? this.now);
       // By the operator's clock a ride may begin before its reservation is created. The event that ends the reservation
       // must not be dated before the event that creates it.
       const occurredAt = endedAt < createdAt ? createdAt : endedAt;
@@ -418,6 +422,10 @@ export class FleetCommand implements Command {
     updateReservationStations(this.tx, this.systemId, this.now, rows);
   }
 
+  /**
+   * Writes the bikes that were changed since the last write, logs their vehicle events, and collects what follows: the
+   * stations to recount, the shifts of mirrored counters, and the notices.
+   */
   async #writeChangedBikes(): Promise<void> {
     const changed = changedBikes(this.#effects);
     if (changed.length === 0) return;
@@ -463,12 +471,13 @@ export class FleetCommand implements Command {
     return { events, positions: position === undefined ? [] : [position] };
   }
 
+  /** Writes the counters of the stations that were collected since the last write. */
   async #writeCounters(): Promise<void> {
     const { stationIds, shifts, arrivals } = this.#effects;
     if (stationIds.size === 0) return;
     this.locks("stations");
     const ids = [...stationIds].sort();
-    // Takes the stations and shifts, so that a later `writeBikes` does not apply them again.
+    // Empties the lists of stations and shifts, so that a later `writeBikes` does not apply them again.
     const shifted = shifts.splice(0);
     stationIds.clear();
     if (await writeCounters(this, ids, shifted, arrivals)) this.notify("stations");
@@ -492,6 +501,7 @@ export class FleetCommand implements Command {
     writeEffects(this, this.#effects);
   }
 
+  /** Locks rows of a kind. @returns the rows that exist, by id */
   async #lockById<Row extends { readonly id: string }>(
     kind: Lockable,
     ids: readonly string[],

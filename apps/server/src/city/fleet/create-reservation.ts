@@ -32,6 +32,7 @@ import {
  * nobody else has locked. If these do not suffice, the request runs alone and waits for locks (`createReservation`).
  */
 
+/** A partner's request for a reservation, and its system. */
 export interface CreateReservation extends ReservationOwner {
   readonly request: ReservationRequest;
 }
@@ -79,7 +80,11 @@ export function createReservations(
   return runCommand(context, systemId, (command) => reserve(command, calls, [], context.answered));
 }
 
-/** @param waitFor bikes to lock even if that means waiting for other transactions */
+/**
+ * Decides on requests in their order, and writes the reservations, bikes and events.
+ * @param waitFor bikes to lock even if that means waiting for other transactions
+ * @param answered the indexes of repeated requests, for which nothing is decided; undefined: there are none
+ */
 async function reserve(
   command: FleetCommand,
   calls: readonly CreateReservation[],
@@ -120,12 +125,15 @@ async function reserve(
 
 /** The decision about a request. */
 type Decision =
+  /** The request repeats one that was answered before. */
   | "answered"
   | { readonly error: ServiceError }
+  /** No bike that this command has locked fits. Another transaction may have locked one that does (`listContended`). */
   | { readonly noneFree: WantedBike }
   /** `bike` is the bike before the reservation. */
   | { readonly reservation: NewReservation; readonly bike: BikeState };
 
+/** Decides on a request, and changes the bike, the quota and the riders so that later requests see the reservation. */
 function decide(
   command: FleetCommand,
   call: CreateReservation,
@@ -137,7 +145,7 @@ function decide(
     const quota = quotaLeft(partnerId, facts);
     const rider = riderKey(call);
     if (rider !== undefined && facts.ridersWithBike.has(rider)) throw serviceError("rider_has_active_reservation");
-    const bike = request.bike_id === undefined ? chosenAt(command, wanted, facts) : named(command, call, facts);
+    const bike = request.bike_id === undefined ? chosenAt(command, wanted, facts) : namedBike(command, call, facts);
     if (bike === undefined) return { noneFree: wanted };
     const reservation = newReservation(command, call, bike);
     command.changeBike(bike, { reservation_id: reservation.id });
@@ -168,7 +176,10 @@ function quotaLeft(partnerId: string, { quotaOf }: ReservationFacts): QuotaUse {
   return quota;
 }
 
-/** Chooses a bike of the station that a request names; undefined when none is free. */
+/**
+ * Chooses a bike of the station that a request names; undefined when none is free.
+ * @throws ServiceError when there is no such station, or it does not rent
+ */
 function chosenAt(command: FleetCommand, wanted: WantedBike, { stations }: ReservationFacts): BikeState | undefined {
   const station = stations.get(wanted.stationId);
   if (station === undefined) throw serviceError("not_found", "station");
@@ -177,7 +188,7 @@ function chosenAt(command: FleetCommand, wanted: WantedBike, { stations }: Reser
 }
 
 /** Returns the bike that a request names. @throws ServiceError when it may not be reserved */
-function named(command: FleetCommand, { request }: CreateReservation, { stations }: ReservationFacts): BikeState {
+function namedBike(command: FleetCommand, { request }: CreateReservation, { stations }: ReservationFacts): BikeState {
   const bike = command.bikes.get(request.bike_id ?? "");
   if (bike === undefined) throw serviceError("not_found", "bike");
   checkTakeable(bike, request.vehicle_type_id ?? null);
@@ -187,6 +198,7 @@ function named(command: FleetCommand, { request }: CreateReservation, { stations
   return bike;
 }
 
+/** Returns the reservation of a bike for a request. It begins now. */
 function newReservation(
   { now, ids }: FleetCommand,
   { partnerId, request }: CreateReservation,
@@ -225,6 +237,7 @@ async function listContended(command: FleetCommand, decisions: readonly Decision
   return new Set(contended.flat());
 }
 
+/** Returns a key of a station and a vehicle type. */
 function keyOf({ stationId, vehicleTypeId }: WantedBike): string {
   return JSON.stringify([stationId, vehicleTypeId]);
 }
@@ -276,6 +289,7 @@ async function lockReservationFacts(
     listReservationsOfRiders(tx, systemId, riders),
   ]);
   const isActive = (reservation: (typeof ofRiders)[number]) => statusAt(reservation, now) === "active";
+  // In the form of `riderKey`.
   const ridersWithBike = new Set(ofRiders.filter(isActive).map((held) => `${held.partner_id}\0${held.rider_ref}`));
   const overdue = ofRiders.filter((reservation) => !isActive(reservation));
   const namedBikes = requests.flatMap(({ request }) => request.bike_id ?? []);

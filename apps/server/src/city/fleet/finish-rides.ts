@@ -57,7 +57,7 @@ export function cancelRides(
   return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
-/** Ends rides that were never ended. A bike whose location was not reported since its ride began becomes `missing`. */
+/** Ends rides in one transaction, for `endAbandonedRides`. A bike whose location was not reported since its ride began becomes `missing`. */
 function abandonRides(
   context: CommandContext,
   systemId: string,
@@ -69,6 +69,7 @@ function abandonRides(
   return runSharedBatch<AbandonedRide, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
+/** The item of `abandonRides`: a ride whose end was never reported, and why it is ended. */
 interface AbandonedRide extends RideItem {
   readonly end_reason: "operator" | "timeout";
 }
@@ -76,6 +77,7 @@ interface AbandonedRide extends RideItem {
 type FinishError = ItemError<"rides", "end" | "cancel">;
 type EndedRide = RideState & { readonly status: "completed" | "cancelled"; readonly ended_at: Date };
 
+/** The decision to end or cancel a ride. */
 interface Finish {
   readonly ride: EndedRide;
   readonly warning: StoredTime["warning"];
@@ -87,6 +89,7 @@ interface Finish {
   readonly location?: ReportedLocation;
 }
 
+/** Decides on an item. Returns undefined when it has recorded another result: `unchanged` or an error. */
 type Decide<Item> = (entry: Indexed<Item>, batch: RideBatch) => Finish | undefined;
 
 /** Makes the step of a batch that decides on each item with `decide`, and writes the rides and bikes. */
@@ -123,6 +126,7 @@ function finishBy<Item extends RideItem>(decide: Decide<Item>) {
   };
 }
 
+/** Decides on an item of `endRides`. */
 function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefined {
   const { index, item } = entry;
   const { command, results, stations } = batch;
@@ -152,8 +156,10 @@ function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefine
   return { ride: ended, warning: availableAgain(bike, facts) ?? end.warning, bike, facts, location };
 }
 
+/** Decides on an item of `abandonRides`. The ride ends now, where its bike was last reported since the ride began. */
 function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finish | undefined {
   const { now } = batch.command;
+  // `() => false`: a ride that has ended meanwhile is a conflict, never `unchanged`.
   const ride = rideFor(entry, "end", batch, () => false);
   if (ride === undefined) return undefined;
   const bike = bikeOn(ride, batch);
@@ -185,6 +191,7 @@ function lostFromRide(at: Date): Partial<BikeState> {
   };
 }
 
+/** Decides on an item of `cancelRides`. Only the ride leaves the bike's row, so readers see its earlier place again. */
 function decideCancel(entry: Indexed<RideCancel>, batch: RideBatch): Finish | undefined {
   const { index, item } = entry;
   const { command, results } = batch;

@@ -33,6 +33,7 @@ export function setBikeState(
   );
 }
 
+/** The audit entry of an act on the station or bike with the id `id`. */
 interface RecordedAct {
   readonly systemId: string;
   readonly id: string;

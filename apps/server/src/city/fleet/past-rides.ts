@@ -85,15 +85,24 @@ function markFormerEnds(
   );
 }
 
-/** The inputs of decisions on past rides. */
+/** A ride that is over, as `upsertPastRides` is to store it. */
+type PastRideState = RideState & { readonly ended_at: Date };
+
+/** An item of `upsertPastRides` that is a valid ride. */
+interface WantedRide extends Indexed<PastRideState> {
+  /** Says that a time was ahead of the server's clock; undefined: none was. */
+  readonly warning: StoredTime["warning"];
+}
+
+/** The inputs of `upsertPastRides`' decisions. */
 interface Facts {
   readonly stored: ReadonlyMap<string, RideState>;
   /** Stored rides of the same bikes that overlap, by the id of the wanted ride. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
   /** The rides that this batch writes, by id. */
-  readonly written: Map<string, PastRide>;
+  readonly written: Map<string, PastRideState>;
   /** The rides that this batch writes, by bike id. */
-  readonly writtenOfBike: Map<string, PastRide[]>;
+  readonly writtenOfBike: Map<string, PastRideState[]>;
 }
 
 /** Locks the rides and their bikes: with its bike locked, no other command writes a ride that overlaps. */
@@ -107,7 +116,7 @@ async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, Want
   return { stored, others, written: new Map(), writtenOfBike: new Map() };
 }
 
-/** Decides one ride after the effects of the items before. @returns whether to write the ride */
+/** Decides one ride after the effects of the items before, and records its result. @returns whether to write the ride */
 function isAccepted(
   { index, item, warning }: WantedRide,
   { stored, others, written, writtenOfBike }: Facts,
@@ -118,7 +127,7 @@ function isAccepted(
     results.failed(index, item.id, "ride_conflict", "otherRideStored", { stored: describeRide(before) });
     return false;
   }
-  if (before !== undefined && isSame(before, item)) {
+  if (before !== undefined && needsNoChange(before, item)) {
     results.done(index, item.id, "unchanged", warning);
     return false;
   }
@@ -157,15 +166,8 @@ function wantedRides(
   return wanted;
 }
 
-interface WantedRide extends Indexed<PastRide> {
-  readonly warning: StoredTime["warning"];
-}
-
-/** A ride that is over, as it is to be stored. */
-type PastRide = RideState & { readonly ended_at: Date };
-
 /** Tells whether two rides with one id are the same ride, which may then be changed. */
-function isSameRide(stored: RideState, wanted: PastRide): boolean {
+function isSameRide(stored: RideState, wanted: PastRideState): boolean {
   return (
     stored.status === "completed" &&
     stored.bike_id === wanted.bike_id &&
@@ -173,7 +175,8 @@ function isSameRide(stored: RideState, wanted: PastRide): boolean {
   );
 }
 
-function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRide {
+/** Returns the ride that an item describes, as it is to be stored. */
+function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRideState {
   const endStation = item.end_station_id ?? null;
   return {
     id: item.id,
@@ -197,7 +200,7 @@ function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRid
 }
 
 /** The fields, besides `ended_at`, that `upsertPastRides` may change. */
-const compared = [
+const upsertableFields = [
   "start_station_id",
   "end_station_id",
   "distance_meters",
@@ -209,10 +212,10 @@ const compared = [
 ] as const;
 
 /** Tells whether a stored ride needs no change. */
-function isSame(stored: RideState, wanted: PastRide): boolean {
+function needsNoChange(stored: RideState, wanted: PastRideState): boolean {
   return (
     stored.ended_at?.getTime() === wanted.ended_at.getTime() &&
-    compared.every((field) => stored[field] === wanted[field])
+    upsertableFields.every((field) => stored[field] === wanted[field])
   );
 }
 
@@ -233,7 +236,7 @@ export function correctRides(
     async (command, { items: readable, results }) => {
       const locked = await lockRideBatch(command, readable);
       const stored = new Map(locked.rides);
-      const batch = { command, results, ...locked, others: await listMeanwhile(command, locked.rides, readable) };
+      const batch = { command, results, ...locked, others: await listNewOverlaps(command, locked.rides, readable) };
       const corrected = new Map<string, RideState>();
       for (const entry of readable) {
         const ride = decide(entry, batch);
@@ -250,6 +253,7 @@ export function correctRides(
   );
 }
 
+/** The inputs of `correctRides`' decisions. */
 interface CorrectionBatch extends RideBatch {
   /** Rides of the same bikes that began at or after a ride's stored end and before its corrected end, by that ride's id. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
@@ -259,7 +263,7 @@ interface CorrectionBatch extends RideBatch {
  * Finds the rides with which corrected rides would newly overlap. Rides that overlap already, because both were imported,
  * are left out, so that they can still be corrected.
  */
-async function listMeanwhile(
+async function listNewOverlaps(
   command: FleetCommand,
   rides: ReadonlyMap<string, RideState>,
   entries: readonly Indexed<RideCorrection>[],
@@ -283,12 +287,14 @@ async function listMeanwhile(
   );
 }
 
+/** Returns the end of a ride after a correction, or what is wrong with it. @param before the stored end */
 function correctedEnd(startedAt: Date, before: Date, { ended_at: given }: RideCorrection, now: Date) {
   return given === undefined
     ? { at: before, isNow: false, warning: undefined }
     : storedEnd(startedAt, "ended_at", given, now);
 }
 
+/** A stored ride that has ended, before or after its correction. */
 type EndedRide = RideState & { readonly ended_at: Date };
 
 /**
@@ -299,6 +305,7 @@ function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideSta
   const { index } = entry;
   const item = withEnd(entry.item);
   const { command, results, rides, stations } = batch;
+  // The transition table never says `same` for a correction, so nothing is asked of `isSame`.
   const ride = rideFor(entry, "correct", batch, () => false);
   if (ride === undefined || ride.ended_at === null) return undefined; // a completed ride has ended
   const end = correctedEnd(ride.started_at, ride.ended_at, item, command.now);
@@ -312,7 +319,7 @@ function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideSta
   const bike = command.bikes.get(ride.bike_id);
   const moved = bike && movedBike(bike, before, after, item, stations);
   if (moved !== undefined) command.setBike(moved);
-  const isUnchanged = comparable.every((field) => timeOrValue(before[field]) === timeOrValue(after[field]));
+  const isUnchanged = correctableFields.every((field) => timeOrValue(before[field]) === timeOrValue(after[field]));
   const warned = (bike && moved && availableAgain(bike, moved)) ?? warning;
   results.done(index, item.id, isUnchanged && moved === bike ? "unchanged" : "updated", warned);
   if (isUnchanged) return undefined;
@@ -326,7 +333,7 @@ function withEnd(item: RideCorrection): RideCorrection {
 }
 
 /** The fields that are compared to tell whether a correction changes a ride. */
-const comparable = [
+const correctableFields = [
   "ended_at",
   "start_station_id",
   "end_station_id",
@@ -338,10 +345,12 @@ const comparable = [
   ...COSTS,
 ] as const;
 
+/** Returns a field in a form that `===` compares: a `Date` as its time. */
 function timeOrValue(value: Date | string | number | null): string | number | null {
   return value instanceof Date ? value.getTime() : value;
 }
 
+/** Returns a ride after a correction. Omitted fields stay; a position of an end that is replaced is dropped. */
 function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): EndedRide {
   const endStation = item.end_station_id === undefined ? ride.end_station_id : item.end_station_id;
   return {
@@ -376,10 +385,11 @@ function movedBike(
   if (item.ended_at === undefined && item.end_station_id === undefined && item.lat === undefined) return bike;
   const [from, to] = [before.ended_at.getTime(), after.ended_at.getTime()];
   const [knownState, knownLocation] = [datedState(bike), datedLocation(bike)];
-  // Whether the ride's original end wrote the known location; `isStateOfEnd`: the known state.
-  const isEndOf = knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
-  const where = endLocation(after, item, stations) ?? (isEndOf ? knownLocation.value : undefined);
-  const location = where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isEndOf);
+  // Whether the ride's original end wrote the known location.
+  const isLocationOfEnd = knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
+  const where = endLocation(after, item, stations) ?? (isLocationOfEnd ? knownLocation.value : undefined);
+  const location = where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isLocationOfEnd);
+  // Whether the ride's original end wrote the known state.
   const isStateOfEnd = knownState.at === from && knownState.value.reported_state === "available";
   const state = replaced(knownState, { at: to, value: BACK_FROM_RIDE }, isStateOfEnd);
   if (JSON.stringify([state, location]) === JSON.stringify([knownState, knownLocation])) return bike;

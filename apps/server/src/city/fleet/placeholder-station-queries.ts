@@ -139,6 +139,7 @@ export function listUses(tx: Transaction, systemId: string, ids: readonly string
   return tx.query<UnchangedPlaceholder>(inUse, [systemId, ids]);
 }
 
+/** Deletes locked placeholder stations, and their history. */
 export async function deletePlaceholders(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
   await tx.query(deletePlaceholderRows, [systemId, ids]);
 }

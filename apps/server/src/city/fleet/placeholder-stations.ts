@@ -75,6 +75,7 @@ export async function previewPlaceholderStations(
   return { made: placeholders.map(({ id }) => id), withoutLocation };
 }
 
+/** Splits the sightings of unknown stations into placeholders and those without a location. @param there ids that exist */
 function missingStations(
   sightings: readonly StationSighting[],
   there: readonly string[],

@@ -16,7 +16,7 @@ type Row = Tables["reservations"];
 const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
   r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at, r.updated_at) as json`;
 
-// Serializes the requests of each partner, and not those of different partners.
+// The requests of one partner for reservations run one after the other, and not those of different partners.
 const lockQuota = statement(
   "reservations.lockQuotas",
   `select partner_id from reservation_quotas where system_id = $1 and partner_id = any($2::text[])
@@ -48,6 +48,7 @@ const insert = statement(
    returning r.id, ${json}`,
 );
 
+/** Ids of reservations, each with the partner that claims to own it. */
 const owned = columnsOf<{ partner_id: string | null; id: string | null }>({
   partner_id: arrayOf("text"),
   id: arrayOf("text"),
@@ -197,6 +198,7 @@ export function lockReservations(
 
 /** The outcome of an active reservation. */
 export type ReservationOutcome = { readonly id: string } & (
+  /** `at`: when the ride starts. */
   | { readonly status: "fulfilled"; readonly rideId: string; readonly at: Date }
   | { readonly status: "cancelled"; readonly reason: NonNullable<Row["cancel_reason"]> }
   | { readonly status: "expired" }
@@ -277,7 +279,7 @@ export function claimOverdueReservations(
   return tx.query<HeldBike>(claimOverdue, [systemId, now, ids]);
 }
 
-type CreateReservationRow = Tables["reservations"];
+// The rest of this file is what `create-reservation.ts` reads to decide on requests.
 
 // An overdue reservation does not count, whether or not the sweeper has expired it. The lateral join lets each partner use
 // the index.
@@ -339,10 +341,8 @@ export async function findQuotaUse(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-type ReservationOfRider = Pick<
-  CreateReservationRow,
-  "id" | "partner_id" | "rider_ref" | "bike_id" | "status" | "expires_at"
->;
+/** A rider's reservation that has not been ended. */
+type ReservationOfRider = Pick<Row, "id" | "partner_id" | "rider_ref" | "bike_id" | "status" | "expires_at">;
 
 /** Returns the reservations of riders that have not been ended, overdue ones included. */
 export async function listReservationsOfRiders(

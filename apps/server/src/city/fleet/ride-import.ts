@@ -25,7 +25,7 @@ import {
   insertTriedRides,
   listChangedRides,
   listUntouchedRides,
-  type RideMark,
+  type RidePosition,
   truncatePastRides,
 } from "./ride-queries.ts";
 
@@ -33,7 +33,7 @@ import {
  * Writes past rides of imports in bulk, tries what an import would write, and deletes the rides of an import that is undone.
  */
 
-/** A ride that had ended before the service learned of it. */
+/** A ride that had ended before the service learned of it, as it is written in bulk. */
 export interface PastRide {
   /** The number of its line in its file. */
   readonly row: number;
@@ -62,6 +62,7 @@ export interface RideOrigin {
 
 /** Past rides that are written in one transaction. */
 export interface PastRideBatch {
+  /** How many rides. */
   readonly rows: number;
   /** Opens a stream of the rides as lines of `pastRideLines`. Called again when a transaction has to be repeated. */
   readonly lines: () => Readable;
@@ -69,6 +70,7 @@ export interface PastRideBatch {
   readonly marks: () => Promise<RideMarks>;
 }
 
+/** The `row` and the `startedAt` (milliseconds since 1970) of each ride of a batch, in the order of its lines. */
 export interface RideMarks {
   readonly rows: ArrayLike<number>;
   readonly starts: Iterable<number>;
@@ -111,6 +113,7 @@ export async function writePastRides(
   return db.transaction((tx) => insertMissing(tx, origin, batch, slot));
 }
 
+/** Copies rides straight into the table. @throws the database's error `uniqueViolation` when an id is taken */
 async function insertNew(
   tx: Transaction,
   origin: RideOrigin,
@@ -125,6 +128,7 @@ async function insertNew(
   return written;
 }
 
+/** Inserts the rides whose ids are free, and compares the others with the stored rides. */
 async function insertMissing(
   tx: Transaction,
   origin: RideOrigin,
@@ -145,6 +149,7 @@ async function insertMissing(
 
 const NOTHING_HELD: HeldRides = { differing: [], sameImports: [] };
 
+/** Returns the outcome of writing or trying a batch. Finds the rows of differing rides by the numbers of their lines. */
 async function describeWritten(batch: PastRideBatch, created: number, held: HeldRides): Promise<PastRidesWritten> {
   const unchanged = batch.rows - created - held.differing.length;
   if (held.differing.length === 0) return { created, unchanged, differing: [] };
@@ -171,6 +176,7 @@ async function recordWritten(
   countRides(tx, systemId, slot, { inserted: starts });
 }
 
+/** Returns the earliest and the latest start; null: there are none. */
 function firstAndLast(starts: Iterable<number>): { first: Date; last: Date } | null {
   let first = Infinity;
   let last = -Infinity;
@@ -286,7 +292,7 @@ export async function deletePastRides(
   { slot, record, onProgress, batchRows = BATCH_ROWS }: RideDeletion,
 ): Promise<number> {
   let deleted = 0;
-  let after: RideMark | undefined;
+  let after: RidePosition | undefined;
   for (;;) {
     const batch = await listUntouchedRides(db, rides, after, batchRows);
     after = batch.at(-1);

@@ -21,7 +21,7 @@ const compared = columnsOfTable("rides").only(
   "rider_category",
 );
 
-/** The columns of a line of a past ride, in order: first those that all rides of an import have in common. */
+/** The columns of a past ride's line in `copy`'s text format (`pastRideLines`), in order: first those that all rides of an import have in common. */
 const lineColumns = [
   ...["system_id", "status", "source", "import_id", "updated_at"],
   ...compared.names,
@@ -120,7 +120,8 @@ interface NumberedRide {
 
 /**
  * Compares the rows of `past_rides` with the stored rides that have their ids.
- * @param text the statement; another one than the default may compare with more than the stored rides
+ * @param importId the import that writes the past rides, so that its own stored rides do not count; null: none writes them
+ * @param text the statement; `findHeldOrTriedRides` passes one that compares with more than the stored rides
  */
 export async function findHeldRides(
   tx: Transaction,
@@ -244,8 +245,8 @@ export interface ImportedRides {
   readonly last: Date;
 }
 
-/** The position of a walk through an import's rides. */
-export interface RideMark {
+/** The position of a walk through an import's rides: the ride after which the walk goes on. */
+export interface RidePosition {
   readonly startedAt: Date;
   readonly id: string;
 }
@@ -286,20 +287,24 @@ export async function countUntouchedRides(
   return oneRow(await db.query<{ n: number }>(countUntouched, [systemId, writtenAt, importId])).n;
 }
 
-/** Returns the ids of some rides that were changed since the import wrote them. */
+/** Returns the ids of up to `limit` rides that were changed since the import wrote them. */
 export async function listChangedRides(db: Queryable, rides: ImportedRides, limit: number): Promise<string[]> {
   const { systemId, importId, writtenAt, first, last } = rides;
   const rows = await db.query<{ id: string }>(listChanged, [systemId, first, last, importId, writtenAt, limit]);
   return rows.map(({ id }) => id);
 }
 
-/** Returns the next rides that have not changed since the import wrote them, in the order of their starts. */
+/**
+ * Returns the next rides that have not changed since the import wrote them, in the order of their starts.
+ * @param after undefined: begins with the first ride
+ */
 export async function listUntouchedRides(
   db: Queryable,
   { systemId, importId, writtenAt, first, last }: ImportedRides,
-  after: RideMark | undefined,
+  after: RidePosition | undefined,
   limit: number,
-): Promise<RideMark[]> {
+): Promise<RidePosition[]> {
+  // Every id follows the empty one, so the walk begins with the rides that start at `first`.
   const { startedAt, id } = after ?? { startedAt: first, id: "" };
   const values = [systemId, startedAt, id, last, importId, writtenAt, limit];
   const rows = await db.query<{ started_at: Date; id: string }>(listBatch, values);

@@ -48,6 +48,7 @@ export function isSameCancel(ride: RideState, item: RideCancel): boolean {
   return isSameTime(ride.ended_at, item.cancelled_at, isTimeOfWrite(ride.ended_at, ride));
 }
 
+/** Tells whether a time of a ride is the one at which the ride was last written. */
 function isTimeOfWrite(time: Date | null, { updated_at: updatedAt }: RideState): boolean {
   return time !== null && time.getTime() === updatedAt?.getTime();
 }

@@ -22,17 +22,20 @@ import { bringStationsOnline, removeStations, takeStationsOffline, upsertStation
  * first answer again.
  */
 
+/** A command on a batch, such as `upsertBikes`. */
 type Verb<Item> = (
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
 ) => Promise<BatchResults>;
 
+/** A call of `bikes/find`. */
 interface PublicBikeCall {
   readonly request: FastifyRequest;
   readonly query: { readonly public_id: string };
 }
 
+/** A call with a batch of items. */
 interface BatchCall<Item> {
   readonly request: FastifyRequest;
   readonly reply: { header(name: string, value: string): unknown };
@@ -52,6 +55,7 @@ export function operatorRoutes(
   context: CommandContext & { readonly db: Database },
   alertList: Routes["alerts"]["list"],
 ): Pick<Routes, "stations" | "bikes" | "rides" | "alerts"> {
+  // Runs each call in a transaction of its own.
   const batch =
     <Item>(verb: Verb<Item>) =>
     async ({ request, reply, body }: BatchCall<Item>) => {
@@ -61,7 +65,8 @@ export function operatorRoutes(
       );
       return reply200(reply, answer);
     };
-  // For verbs whose effects are the same whether items come in one transaction or in several.
+  // Runs small batches of several calls in one transaction. For verbs whose effects are the same whether items come in one
+  // transaction or in several.
   const combined = <Item>(verb: Verb<Item>) => {
     const runWithOthers = combineRequests<readonly BatchItem<Item>[]>(context, {
       together: async (systemId, tx, batches, answered) => {
@@ -115,6 +120,7 @@ function answerWith(results: BatchResults): Answer {
   return { status: 200, body: JSON.stringify(results) };
 }
 
+/** Replies with an answer, and marks it in a header if it repeats that of an earlier call. */
 function reply200(reply: BatchCall<unknown>["reply"], answer: RepeatableAnswer) {
   markReplay(reply, answer);
   return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };

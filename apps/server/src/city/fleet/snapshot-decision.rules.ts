@@ -46,7 +46,7 @@ export interface BikeRow extends FeedBike, Pick<Tables["bikes"], "id" | "source"
   readonly reported_at: number | null;
 }
 
-/** Returns the MDS state of GBFS's two flags. A bike that is both disabled and reserved counts as disabled. */
+/** Returns the state of a bike that GBFS describes by two flags. A bike that is both disabled and reserved counts as disabled. */
 export function vehicleState(flags: Pick<VehicleReport, "is_disabled" | "is_reserved">): Bike["vehicle_state"] {
   if (flags.is_disabled) return "non_operational";
   return flags.is_reserved ? "reserved" : "available";
@@ -134,19 +134,27 @@ export interface SnapshotContext {
   readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
 }
 
-/** The decision about one station. `drop` names stored parts that no longer wait for their other part. */
+/**
+ * The decision about one station. `keep`: its row does not change. `create` and `update`: its row is written. `wait`: the
+ * parts of a station that is not listed, or belongs to another source, are kept apart. `drop` names stored parts that no
+ * longer wait for their other part.
+ */
 export type Decision = { readonly id: string; readonly drop: readonly WaitingKey[] } & (
   | { readonly kind: "keep" }
   | { readonly kind: "create"; readonly row: StationWrite }
   | {
       readonly kind: "update";
       readonly row: StationWrite;
+      /** Whether the station goes offline now because its source no longer lists it. */
       readonly removed: boolean;
+      /** The change of the station's status that partners see; undefined: none. */
       readonly change: StationChange | undefined;
     }
   | {
       readonly kind: "wait";
+      /** The parts that are known: one, or both of a station that belongs to another source. */
       readonly parts: readonly WaitingRow["part"][];
+      /** The parts that are to be stored, because they are new or differ from the stored ones. */
       readonly save: readonly WaitingRow[];
       readonly isOwnedByOther: boolean;
     }
@@ -229,6 +237,7 @@ function waitingDecision(
   return { kind: "wait", id, parts: rows.map(({ part }) => part), save, isOwnedByOther, drop: [] };
 }
 
+/** Tells whether a waiting part is stored already as it is. */
 function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
   if (a.as_of !== b.as_of) return false;
   if (a.part === "information") return b.part === a.part && sameFields(a.content, b.content, informationFields);

@@ -40,6 +40,7 @@ export function startRides(
   return runSharedBatch<RideStart, StartError, Facts>(context, systemId, items, { lock: lockFacts, decide: start });
 }
 
+/** Decides on the items, and writes the started rides with their bikes, reservations and events. */
 async function start(
   command: FleetCommand,
   facts: Facts,
@@ -92,19 +93,23 @@ async function fulfilReservations(command: FleetCommand, started: readonly RideS
 interface Facts {
   /** The bikes by id, as the items decided so far leave them. */
   readonly bikes: Map<string, BikeState>;
+  /** The rides with the items' ids that exist, and those that earlier items start. */
   readonly rides: Map<string, RideState>;
+  /** The reservations that hold the bikes, by id. */
   readonly reservations: ReadonlyMap<string, LockedReservation>;
   readonly stations: NamedStations;
   /** Rides of the same bikes that would overlap, by the id of the ride that is to start. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
 }
 
+/** The decision that an item starts a ride. */
 interface Start {
   readonly index: number;
   readonly ride: RideState;
   readonly warning: StoredTime["warning"];
 }
 
+/** Locks the items' bikes, rides and reservations, and finds what else decides on them. */
 async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideStart>[]): Promise<Facts> {
   const items = entries.map(({ item }) => item);
   const stationIds = items.flatMap((item) => item.start_station_id ?? []);
@@ -125,6 +130,7 @@ async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideSt
   return { bikes, rides, reservations, stations, others };
 }
 
+/** Returns the times of an item's ride for the search for overlaps; none when `decide` refuses its start time anyway. */
 function wantedTimes(item: RideStart, now: Date): RideTimes[] {
   const time = storedTime("started_at", item.started_at, now);
   // `decide` refuses a start before 1970. The query must not get it, because PostgreSQL may not support so early a time.
@@ -183,6 +189,7 @@ function decide(
   return { index, ride, warning: time.warning };
 }
 
+/** Returns the row of a ride that starts. @param reservationId the reservation that it fulfils */
 function startedRide(item: RideStart, startedAt: Date, bike: BikeState, reservationId: string | null): RideState {
   return {
     id: item.id,

@@ -103,6 +103,7 @@ export function bringStationsOnline(
     (held, item, refuse) => {
       if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
       if (held.status === "removed") return refuse("not_found", "goneStation", { id: item.id });
+      // Computed as for a new station, because otherwise a station that the operator took offline stays offline.
       return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
     },
     { alerts: (command, stations) => endClosures(command, idsOf(stations)) },
@@ -131,6 +132,7 @@ export function removeStations(
   );
 }
 
+/** Opens alerts for the items that have a summary. @returns the stations whose alerts were opened or changed */
 function openClosuresOf(command: FleetCommand, items: readonly StationOffline[]): Promise<ReadonlySet<string>> {
   const closures = items.flatMap(({ id, summary }) => (summary === undefined ? [] : [{ stationId: id, summary }]));
   return openClosures(command, closures);
@@ -148,11 +150,11 @@ async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Prom
     findNamedStations(tx, systemId, ids),
   ]);
   const bikes = await command.lockBikes(standing.map(({ id }) => id));
-  const left = new Map<string, string[]>();
+  const bikesAt = new Map<string, string[]>();
   for (const bike of bikes.values()) {
     const station = stations.get(bike.reported_station_id ?? "");
     if (station === undefined) continue;
-    left.set(station.id, [...(left.get(station.id) ?? []), bike.id]);
+    bikesAt.set(station.id, [...(bikesAt.get(station.id) ?? []), bike.id]);
     command.changeBike(bike, {
       reported_station_id: null,
       reported_lat: bike.reported_lat ?? station.lat,
@@ -161,11 +163,11 @@ async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Prom
   }
   await command.writeBikes();
   return new Map(
-    [...left].map(([id, names]) => [id, ["bikesLeft", { count: names.length, bikes: shortList(names) }] as const]),
+    [...bikesAt].map(([id, names]) => [id, ["bikesLeft", { count: names.length, bikes: shortList(names) }] as const]),
   );
 }
 
-/** @throws TransactionConflict when a bike came to one of the stations before they were locked */
+/** Checks that `moveBikesOut` missed no bike. @throws TransactionConflict when a bike came to one of the stations before they were locked */
 async function checkBikesLeft({ tx, systemId }: FleetCommand, ids: readonly string[]): Promise<void> {
   if ((await listBikesAt(tx, systemId, ids)).length > 0) throw new TransactionConflict();
 }
@@ -182,12 +184,15 @@ type DecidedStation = LockedStation & { readonly is_claimed?: boolean };
 
 /** The steps of a batch before and after it locks its stations. */
 interface StationBatchSteps<Item> {
+  /** Runs before the stations are locked. @returns the warning about each station's item, by station id */
   readonly before?: (command: FleetCommand, ids: readonly string[]) => Promise<ReadonlyMap<string, BatchWarning>>;
+  /** Runs when the stations are locked. @param ids those that exist */
   readonly after?: (command: FleetCommand, ids: readonly string[]) => Promise<void>;
   /** Changes alerts, for the items whose stations exist and are not removed. @returns stations whose alerts changed */
   readonly alerts?: (command: FleetCommand, items: readonly Item[]) => Promise<ReadonlySet<string>>;
 }
 
+/** Records that an item failed. */
 type Refuse<Declared extends ErrorCode> = (...error: ErrorArguments<Declared>) => undefined;
 
 /**
@@ -213,6 +218,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
       .map(({ item }) => item)
       .filter(({ id }) => (held.get(id)?.status ?? "removed") !== "removed");
     const alerted = new Set(await steps.alerts?.(command, standing));
+    // The stations as the items decided so far leave them.
     const left = new Map<string, DecidedStation>(held);
     for (const { index, item } of readable) {
       const before = left.get(item.id);
@@ -281,6 +287,7 @@ function withoutRepeatedDocks(held: LockedStation | undefined, item: StationUpse
   return { ...item, num_docks_available: undefined };
 }
 
+/** Tells whether a station must be updated. A new one (`held` undefined) was inserted as it is. */
 function isChanged(held: StationFields | undefined, station: StationFields): boolean {
   return held !== undefined && !isSame(held, station);
 }
@@ -295,6 +302,7 @@ function operatorsStation(held: LockedStation): DecidedStation {
   return { ...held, source: OPERATOR, is_claimed: true, is_installed: true, is_renting: true, is_returning: true };
 }
 
+/** Returns the operator's new station with the defaults of optional fields. The caller overwrites them by the item's. */
 function newStation(item: StationUpsert): LockedStation {
   return {
     source: OPERATOR,

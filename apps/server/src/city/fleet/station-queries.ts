@@ -147,6 +147,7 @@ export async function updateReportedDocks(
   if (reports.size > 0) await tx.query(reportDocks, [systemId, [...reports.keys()], [...reports.values()]]);
 }
 
+/** Runs `insert` or `update` with stations as its values. @returns the written stations, by id */
 async function write(
   tx: Transaction,
   statementToRun: typeof insert,

@@ -28,6 +28,7 @@ export type WaitingKey = Pick<Tables["gbfs_pending_station_parts"], "station_id"
 /** A part that waits for its other part. */
 export type WaitingRow = Waiting<"information", StationInformation> | Waiting<"status", KnownStationStatus>;
 
+/** `WaitingRow` for one part. */
 interface Waiting<Part extends WaitingKey["part"], Content> extends WaitingKey {
   readonly part: Part;
   /** Milliseconds since 1970; null as in `StationRow`. */
@@ -100,6 +101,7 @@ const insert = statement(
    select id from inserted`,
 );
 
+/** SQL that writes the values of a snapshot into stations. @param changes further assignments, each followed by a comma */
 const rewrite = (changes: string) =>
   `update stations set source = $2, ${changes}
      ${jsonColumns.map((name) => `${name} = w.${name}::json`).join(", ")}, ${columns.without("id").assignments("w")}
@@ -267,6 +269,7 @@ export async function insertPendingParts(
   for (const chunk of chunksOf(ordered)) await tx.query(upsertPending, [systemId, source, rowsJson(chunk, ["as_of"])]);
 }
 
+/** Deletes parts that no longer wait for their other part. */
 export async function deletePendingParts(
   { tx, systemId }: Command,
   source: string,

@@ -64,7 +64,7 @@ export interface StationChanges {
   readonly timesAfter: FeedTimes;
 }
 
-/** Counts the effects of a snapshot. */
+/** Counts the effects of a snapshot. `insertPlanned` and `updateLocked` count `created` and `since`, `add` the others. */
 class Tally {
   created = 0;
   updated = 0;
@@ -76,7 +76,7 @@ class Tally {
   readonly #ownedByOthers: string[] = [];
   readonly #stateChanges: StationChange[] = [];
 
-  /** @param named whether the snapshot names the station */
+  /** Counts a decision other than `create`. @param named whether the snapshot names the station */
   add(decision: Decision, named: boolean): void {
     if (decision.kind === "wait") {
       // A part that waits for the other is the only one. A station of another source may have both parts here.
@@ -182,6 +182,7 @@ export async function planStations(
 /** Writes a plan: only rows that differ, and the events of the changes of state. */
 export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
   command.locks("stations");
+  // Has counted the stations of which nothing is written. The others are added below.
   const tally = plan.kept;
   // The plan used rows that were not locked; each decision is repeated on the locked rows before it is written.
   const taken = await insertPlanned(command, plan, tally);
@@ -316,11 +317,11 @@ async function decide(
   rows: ReadonlyMap<string, StationRow>,
 ): Promise<Decision[]> {
   const { source, timesBefore } = snapshot;
-  const held = ids.filter((id) => waiting.has(id));
+  const waitingIds = ids.filter((id) => waiting.has(id));
   const context: SnapshotContext = {
     ...{ source, timesBefore, timesAfter },
     incoming: new Map(ids.map((id) => [id, incomingParts(snapshot, id)])),
-    waiting: Map.groupBy(await listPendingParts(command, source, held), (row) => row.station_id),
+    waiting: Map.groupBy(await listPendingParts(command, source, waitingIds), (row) => row.station_id),
   };
   return ids.map((id) => decideStation(context, id, rows.get(id)));
 }
@@ -335,6 +336,7 @@ function partsOf(decision: Decision): readonly WaitingKey[] {
   return decision.kind === "wait" ? decision.save : decision.drop;
 }
 
+/** Returns the times of the feeds after a snapshot. The time of a feed that the snapshot lacks stays. */
 function advanced({ information, status, timesBefore }: StationSnapshot): FeedTimes {
   return {
     information: information ? advance(timesBefore.information, information.at) : timesBefore.information,
@@ -342,10 +344,12 @@ function advanced({ information, status, timesBefore }: StationSnapshot): FeedTi
   };
 }
 
+/** Tells whether a snapshot names a station, in either of its feeds. */
 function isNamed({ information, status }: StationSnapshot, id: string): boolean {
   return information?.records.has(id) === true || status?.records.has(id) === true;
 }
 
+/** Returns the parts that a snapshot gives of a station. */
 function incomingParts({ information, status }: StationSnapshot, id: string): StationParts {
   const described = information?.records.get(id);
   const report = status?.records.get(id);

@@ -89,11 +89,13 @@ class TooManyStationsError extends Error {
   }
 }
 
+/** How many stations a source has and a snapshot adds. */
 interface Extent {
   /** Stations that the source has. */
   readonly known: number;
   /** Stations that a snapshot would add. */
   readonly added: number;
+  /** Maximum number of stations of the source. Default: `MAX_STATIONS`; tests lower it. */
   readonly most?: number | undefined;
 }
 
@@ -208,6 +210,7 @@ export function joinParts(
   return { ...content, ...stationState(held, content) };
 }
 
+/** Returns the newer of two parts; of the same instant, the incoming one. */
 function newest<Content>(held: Part<Content> | undefined, incoming: Part<Content> | undefined) {
   if (held === undefined || incoming === undefined) return incoming ?? held;
   return incoming.asOf >= held.asOf ? incoming : held;

@@ -53,6 +53,7 @@ interface BikeChange {
   readonly causes: readonly EventCause[];
 }
 
+/** The time and the random values from which events get their ids. */
 interface EventSurroundings {
   readonly now: Date;
   readonly randomBytes: (bytes: number) => Uint8Array;
@@ -76,8 +77,8 @@ export function vehicleEvents({ before, after, causes }: BikeChange, surrounding
   }
   const start = after.ride_id !== null && after.ride_id !== before.ride_id ? causeOf("trip_start") : undefined;
   // The reservation stays, or the ride that starts fulfils it.
-  const isHeldOn = before.reservation_id === after.reservation_id || start !== undefined;
-  if (before.last_event !== null && before.reservation_id !== null && !isHeldOn && log.state === "reserved")
+  const staysReserved = before.reservation_id === after.reservation_id || start !== undefined;
+  if (before.last_event !== null && before.reservation_id !== null && !staysReserved && log.state === "reserved")
     log.step("reserved", "reservation_cancel", causeOf("reservation_cancel"));
   if (start !== undefined) {
     log.step(log.state === "reserved" ? "reserved" : "available", "trip_start", start, after.ride_id);
@@ -132,8 +133,10 @@ function placeOf({ reported_station_id, reported_lat, reported_lon }: ReportedLo
   return { station_id: reported_station_id, lat: reported_lat, lon: reported_lon };
 }
 
+/** A location in the log. */
 type Place = Pick<VehicleEvent, "station_id" | "lat" | "lon">;
 
+/** Returns the location of an event; without values when there is no event. */
 function placeBefore(last: VehicleEvent | undefined): Place {
   return { station_id: last?.station_id ?? null, lat: last?.lat ?? null, lon: last?.lon ?? null };
 }
@@ -149,7 +152,7 @@ function isSamePlace(a: Place, b: Place): boolean {
 const MOVE_GAP_MS = 6;
 
 /** Where an event happened, during which ride, and why. */
-interface EventPlace {
+interface EventDetails {
   readonly rideId?: string | null;
   readonly location?: ReportedLocation | undefined;
   /** Why the vehicle is in the state that it moves to. */
@@ -159,6 +162,7 @@ interface EventPlace {
 /** The events of one change. Each new event begins in the state, and follows the time, of the event before. */
 class EventLog {
   readonly events: VehicleEvent[] = [];
+  /** The state after the last event; `removed` before the first event of a vehicle. */
   state: MdsVehicleState;
   #last: VehicleEvent | undefined;
   readonly #bike: BikeState;
@@ -171,7 +175,11 @@ class EventLog {
     this.#surroundings = surroundings;
   }
 
-  /** Adds an event, after those that lead from the logged state to the one that the event's type needs. */
+  /**
+   * Adds an event, after those that lead from the logged state to the one that the event's type needs.
+   * @param needed the state from which MDS allows an event of this type
+   * @param cause when and where it happened; undefined: now, where the bike is
+   */
   step(needed: MdsVehicleState, type: MdsEventType, cause: EventCause | undefined, rideId: string | null = null): void {
     const at = cause?.at ?? this.#surroundings.now;
     const place = { rideId, location: cause?.location };
@@ -184,7 +192,7 @@ class EventLog {
   }
 
   /** Adds the events that lead from the logged state to another. */
-  moveTo(state: MdsVehicleState, at: Date, place: EventPlace = { rideId: this.#bike.ride_id }): void {
+  moveTo(state: MdsVehicleState, at: Date, place: EventDetails = { rideId: this.#bike.ride_id }): void {
     // The first event of a vehicle is a drop-off, whatever its state is afterwards.
     if (this.#last === undefined) {
       const isAgencys = place.reason === "agency_drop_off" && state === "available";
@@ -197,7 +205,7 @@ class EventLog {
     state: MdsVehicleState,
     type: MdsEventType,
     at: Date,
-    { rideId = null, location = this.#bike }: EventPlace,
+    { rideId = null, location = this.#bike }: EventDetails,
   ): void {
     const { now, randomBytes } = this.#surroundings;
     const last = this.#last;
@@ -234,6 +242,7 @@ const assumedTypes: Readonly<Record<MdsVehicleState, readonly MdsEventType[]>> =
   missing: ["located"],
 };
 
+/** An event on the way from one state to another. */
 type Step = { readonly type: MdsEventType; readonly to: MdsVehicleState };
 
 /** Returns the events that lead from one state to another. The last one has the type `reason`, if MDS has it for `to`. */
@@ -246,6 +255,9 @@ export function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEv
   return [...shortestPath(from, before), last];
 }
 
+/** The results of `shortestPath` so far, by both states. */
+const paths = new Map<string, readonly Step[]>();
+
 /** Returns the fewest events that lead from one state to another, through `non_contactable` if MDS has no other way. */
 function shortestPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
   const key = `${from} ${to}`;
@@ -256,8 +268,7 @@ function shortestPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step
   return found;
 }
 
-const paths = new Map<string, readonly Step[]>();
-
+/** Computes `shortestPath`. */
 function findPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
   const reached = new Map<MdsVehicleState, readonly Step[]>([[from, []]]);
   // The loop below also visits the states that it adds, so it finds the shortest paths first.
@@ -276,6 +287,7 @@ function findPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
   return path;
 }
 
+/** Returns the events that may follow a state when no cause is known, the likeliest first. */
 function assumedSteps(state: MdsVehicleState): Step[] {
   return assumedTypes[state].flatMap((type) =>
     mdsTransitions.filter((each) => each.type === type && (each.from as readonly string[]).includes(state)),

@@ -28,6 +28,7 @@ export async function beginVehicleLogs(context: CommandContext, systemId: string
   }
 }
 
+/** Begins the logs of up to `limit` bikes, in one transaction. @returns how many */
 async function beginSome(context: CommandContext, systemId: string, limit: number): Promise<number> {
   const ids = await listUnloggedBikes(context.db, systemId, limit);
   if (ids.length > 0) {

@@ -21,7 +21,7 @@ const ids = createTestIds();
 /** Returns the fields of a station that its history contains. */
 const historyOf = ({ last_reported: _, updated_at: __, as_of: ___, name: ____, ...station }: StationAt) => station;
 
-/** Returns the values of a station that are in both a snapshot and its history. */
+/** Returns values of a station that a snapshot and the history have in the same form, to compare the two. */
 const reported = (station: Partial<Omit<StationAt, "vehicle_types_available" | "last_reported">> | undefined) => [
   ...[station?.num_bikes_available, station?.num_docks_available, station?.num_bikes_disabled],
   ...[station?.is_installed, station?.is_renting, station?.is_returning],

@@ -68,6 +68,7 @@ export async function summaryAgainst(
   return { ...summary, before: rows.map((row) => stepOf(row, progress)) };
 }
 
+/** Makes the contract's summary from the sums of its steps. */
 function summaryOf(
   { step }: SummaryRange,
   timeZone: string,
@@ -156,8 +157,8 @@ export async function cityAtAGlance(
   const underWay = await countRidesUnderWay(db, systemId, new Date(now.getTime() - longAfterMs));
   const weeks = { now, timeZone, summedFrom: progress?.summed_from ?? now };
   const [today = { day: "", until_now: 0, whole_day: null }, ...before] = await listRidesOfWeeks(db, systemId, weeks);
-  const dayAgo = { from: floorTo(QUARTER_MS, now) - DAY_MS, to: floorTo(QUARTER_MS, now) + QUARTER_MS } as const;
-  const recent = await listSteps(db, systemId, await boundsOf(db, { step: "PT15M", ...dayAgo }, timeZone));
+  const lastDay = { from: floorTo(QUARTER_MS, now) - DAY_MS, to: floorTo(QUARTER_MS, now) + QUARTER_MS } as const;
+  const recent = await listSteps(db, systemId, await boundsOf(db, { step: "PT15M", ...lastDay }, timeZone));
   const total = before.reduce((sum, { until_now: rides }) => sum + rides, 0);
   return {
     at: now.toISOString(),
@@ -182,10 +183,12 @@ export async function cityAtAGlance(
   };
 }
 
+/** Returns the latest multiple of `length` (milliseconds since 1970) that is not after an instant. */
 function floorTo(length: number, at: Date): number {
   return Math.floor(at.getTime() / length) * length;
 }
 
+/** Returns how many stations have a state now, and those that have had it longest, with the time since when. */
 async function lastingStations(
   db: QueryRunner,
   systemId: string,
@@ -212,7 +215,7 @@ async function lastingStations(
  */
 const MAX_STATION_SUM_DAYS = 7;
 
-/** Returns the sums of each station in a period, in whole hours. @throws ServiceError `invalid_parameter` */
+/** Returns the sums of each station over a period, which is widened to whole hours. @throws ServiceError `invalid_parameter` */
 export async function sumsOfStations(
   { db, clock }: SummaryContext,
   systemId: string,
@@ -246,7 +249,7 @@ export async function sumsOfStations(
 export interface CityFigure {
   readonly systemId: string;
   readonly of: "bikes" | "stations" | "rides started";
-  /** The state of the bikes or stations; empty for rides. */
+  /** The state of the bikes or stations, such as `available`; empty for rides, which are those started within an hour. */
   readonly state: string;
   readonly n: number;
 }
