@@ -44,15 +44,18 @@ interface Day {
   readonly counts: Uint16Array[];
 }
 
+/** Creates the memory of a process. */
 export function createEventBlocks(): EventBlocks {
   const days = new Map<string, Day>();
 
-  async function dayOf(db: QueryRunner, systemId: string, partnerId: string, day: string): Promise<Day | undefined> {
+  /** Counts the blocks of a day that are full and not counted yet. @returns undefined when the day has no events */
+  async function countedDay(db: QueryRunner, systemId: string, partnerId: string, day: string): Promise<Day | undefined> {
     const { first, last } = await findBoundsOfDay(db, systemId, day);
     if (first === null || last === null) return undefined;
     const key = JSON.stringify([systemId, partnerId, day]);
-    const from = before(first);
+    const from = lastBeforeBlockOf(first);
     const known = days.get(key) ?? { from, upto: from, counts: [] };
+    // Deleted first, so that the day becomes the newest.
     days.delete(key);
     days.set(key, known);
     const [oldest] = days.keys();
@@ -76,13 +79,14 @@ export function createEventBlocks(): EventBlocks {
   }
   return {
     async *behind(db, systemId, viewer, { day, position }) {
-      const known = await dayOf(db, systemId, viewer.partnerId, day);
+      const known = await countedDay(db, systemId, viewer.partnerId, day);
       if (known === undefined) return;
       const { from, upto, counts } = known;
       const names = viewer.names.map((name) => eventNames.indexOf(name));
       let at = Math.max(position, from);
+      // A start within a counted block: the rest of the block is counted by the database.
       if (at % BLOCK_SIZE !== 0 && at < upto) {
-        const end = before(at) + BLOCK_SIZE;
+        const end = lastBeforeBlockOf(at) + BLOCK_SIZE;
         yield { upto: end, n: await countEventsBetween(db, systemId, viewer, { day, position: at }, end) };
         at = end;
       }
@@ -95,6 +99,6 @@ export function createEventBlocks(): EventBlocks {
 }
 
 /** Returns the last position before the block that a position lies in. */
-function before(position: number): number {
+function lastBeforeBlockOf(position: number): number {
   return Math.floor((position - 1) / BLOCK_SIZE) * BLOCK_SIZE;
 }

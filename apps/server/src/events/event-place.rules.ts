@@ -24,7 +24,11 @@ const resource = z.object({
   ...{ station_ids: ids, region_ids: ids, lon: degrees, lat: degrees },
 });
 
-/** Returns where an event happened. `webhooks/endpoints/endpoint-queries.ts` does the same in SQL, for listed events. */
+/**
+ * Returns where an event happened. `webhooks/endpoints/endpoint-queries.ts` does the same in SQL, for listed events.
+ * @param name the event's name, such as `ride.started`
+ * @param data the JSON of the event's resource
+ */
 export function placeOf(name: string, data: string): EventPlace {
   const [kind] = name.split(".");
   const read = resource.safeParse(JSON.parse(data));
@@ -41,6 +45,7 @@ export function placeOf(name: string, data: string): EventPlace {
   };
 }
 
+/** Writes texts as a PostgreSQL array. */
 function arrayText(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }

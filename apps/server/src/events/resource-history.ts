@@ -18,6 +18,7 @@ interface HistoryEvent {
   readonly deliveries: readonly Pick<ResourceDelivery, "id" | "partner_id" | "partner_name" | "status">[];
 }
 
+/** The events and notices of a resource, as far as they were found. */
 export interface ResourceHistory {
   /** The newest first. */
   readonly events: readonly HistoryEvent[];
@@ -64,6 +65,7 @@ export async function resourceHistory(
   return { events, isComplete: windows.every(({ scanned }) => scanned < scanLimit) };
 }
 
+/** Returns the events to search around the time of a change, as ranges of ids and of days. */
 function windowAround(at: number) {
   const [from, to] = [at - EARLY_MS, at + LATE_MS];
   return {
@@ -75,11 +77,13 @@ function windowAround(at: number) {
   };
 }
 
+/** Sorts events by time, and those of the same time by id, the newest first. */
 function newestFirst(one: ResourceEventRow, other: ResourceEventRow): number {
   if (one.at !== other.at) return one.at < other.at ? 1 : -1;
   return one.id < other.id ? 1 : -1;
 }
 
+/** Returns an event with those of the deliveries that are of it. */
 function withDeliveries({ id, name, at }: ResourceEventRow, all: readonly ResourceDelivery[]): HistoryEvent {
   const own = all.filter((delivery) => delivery.event_id === id);
   const deliveries = own.map(({ id: deliveryId, partner_id, partner_name, status }) => {

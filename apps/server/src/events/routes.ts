@@ -33,6 +33,7 @@ export function eventRoutes(
   };
 }
 
+/** Returns the system of a request, and what its key may see there. */
 function viewerOf(request: FastifyRequest): { readonly systemId: string; readonly viewer: EventViewer } {
   const { systemId, partnerId } = partnerOf(request);
   return { systemId, viewer: viewerWith(partnerId, callerOf(request).key.scopes) };

@@ -27,6 +27,7 @@ export interface Sequencer {
   close(): Promise<void>;
 }
 
+/** The dependencies of a sequencer. */
 export interface SequencerOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -110,6 +111,7 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
     return moved;
   }
 
+  /** Moves the next batch. Events whose numbering failed and whose retry is due go first, one by one. */
   async function moveNext(systemId: string): Promise<Swept> {
     const { waiting, has_due: hasDue } = await findWhetherEventsWait(db, systemId);
     if (hasDue) return sweepUnits(oneByOne, systemId, BATCH);
@@ -130,6 +132,7 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
     run: (systemId, ids) => moveBatch(systemId, ids),
   };
 
+  /** @param which how many events at most, or the ids of the events */
   async function moveBatch(systemId: string, which: number | readonly string[]): Promise<number> {
     const today = dayOf(clock());
     if (preparedDay !== today) await createPartitions(db, eventsTable, today);

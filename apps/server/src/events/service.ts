@@ -32,7 +32,9 @@ import {
  * (`event-blocks.ts`).
  */
 
+/** The filters of a request for events. */
 export interface EventFilters {
+  /** Lists only the events with this name. */
   readonly event?: EventName | undefined;
   /** The id of an event: lists only the events after it. `now`: lists nothing, and returns the newest id as checkpoint. */
   readonly after?: string | undefined;
@@ -96,12 +98,13 @@ async function skipEvents(
       start = { day, position: upto };
     }
     const first = await findPositionAfter(db, systemId, viewer, start, left);
-    // `first` is undefined only when the events of the day have just been deleted. Then the page begins with the next day: an
+    // Returns the position before `first`. `first` is undefined only when the events of the day have just been deleted. Then the page begins with the next day: an
     // empty page would have no cursor, and its reader would take the list for ended.
     return first === undefined ? start : { day, position: first - 1 };
   });
 }
 
+/** Returns the position of the event with an id. @throws ServiceError `checkpoint_lost` */
 async function positionOfEvent(
   { readPool }: ReadContext,
   systemId: string,
@@ -134,6 +137,7 @@ async function countDays(
   return [rest, ...(await countEventsByDay(readPool, systemId, viewer, after.day))];
 }
 
+/** Reads the page that begins after a position. Its total is not counted. */
 async function readPage(
   { readPool }: ReadContext,
   systemId: string,

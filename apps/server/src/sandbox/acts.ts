@@ -12,7 +12,10 @@ import type { CommandContext } from "../command-context.ts";
 import { jsonField } from "../storage/lists/page.ts";
 import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } from "./queries.ts";
 
-/* The things that happen in a sandbox's made-up city on request: rides, reservations, reports, alerts and outages. */
+/*
+ * The things that happen in a sandbox's made-up city on request: rides, reservations, reports, alerts and outages. Where a
+ * parameter names a station, undefined means any station, unless the method says otherwise.
+ */
 
 /** The length of a ride that is started and ended in one step: a usual one. */
 const RIDE_MS = 8 * 60_000;
@@ -23,10 +26,12 @@ const MAX_TAKEN = 100;
 /** Maximum tries to get a bike while others take the chosen ones first. */
 const MAX_TRIES = 5;
 
-/** A ride that was started. */
+/** A ride that was started, or a reservation that was made. */
 export interface StartedRide {
+  /** The id of the ride or reservation. */
   readonly id: string;
   readonly bikeId: string;
+  /** The station at which the bike stood. */
   readonly stationId: string;
 }
 
@@ -36,7 +41,7 @@ export interface StartedRide {
  * and the act is tried again later.
  * @throws every error other than a ServiceError
  */
-export async function whereThereIsPlace(act: Promise<unknown>): Promise<void> {
+export async function ignoringRefusal(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error;
   });
@@ -84,7 +89,7 @@ export class CityActs {
 
   /**
    * Starts a ride at a station.
-   * @param ago how many milliseconds ago it starts; fewer if its bike was not free by then
+   * @param ago how many milliseconds ago it starts; fewer if its bike was not free by then (`startRideOn`)
    */
   async startRide(stationId: string | undefined, ago = 0): Promise<StartedRide> {
     for (let tries = 1; ; tries++) {
@@ -98,7 +103,7 @@ export class CityActs {
     }
   }
 
-  /** Starts a ride on a bike. */
+  /** Starts a ride on a bike, `ago` milliseconds ago, but not before the bike's latest report or change. */
   async startRideOn(bike: FreeBike, ago = 0): Promise<StartedRide> {
     const { clock, ids } = this.#context;
     const now = clock();
@@ -109,7 +114,12 @@ export class CityActs {
     return { id, bikeId: bike.id, stationId: bike.station_id };
   }
 
-  /** Ends a ride at a station. @returns the station's id */
+  /**
+   * Ends a ride.
+   * @param from where it started: it ends at another station, if there is one
+   * @param details of the end, such as the station; these take precedence
+   * @returns the id of the station where it ended
+   */
   async endRide(id: string, from?: string, details: Omit<RideEnd, "id"> = {}): Promise<string> {
     const end_station_id = details.end_station_id ?? (await this.otherStation(from));
     const item: RideEnd = { ...details, id, end_station_id };
@@ -128,7 +138,7 @@ export class CityActs {
     await this.#do(`ride ${id} is cancelled`, cancelRides(this.#context, this.systemId, [{ item: { id } }]));
   }
 
-  /** Corrects the station at which a completed ride ended. @returns the new station's id */
+  /** Corrects a completed ride: it ended at a station other than `endStationId`. @returns that station's id */
   async correctRide(id: string, endStationId: string): Promise<string> {
     const end_station_id = await this.otherStation(endStationId);
     const item = { id, end_station_id };
@@ -137,7 +147,7 @@ export class CityActs {
     return end_station_id;
   }
 
-  /** @param summary what riders are told, in an alert */
+  /** Takes a station offline. @param summary what riders are told, in an alert; undefined: no alert opens */
   async takeOffline(id: string, summary?: string): Promise<void> {
     const item = { id, ...(summary !== undefined && { summary }) };
     await this.#do(`station ${id} goes offline`, takeStationsOffline(this.#context, this.systemId, [{ item }]));
@@ -243,6 +253,7 @@ export class CityActs {
     return others.slice(0, missing);
   }
 
+  /** Reports the number of free docks of a station. */
   async #reportDocksOf(id: string, docks: number): Promise<void> {
     const item = { id, num_docks_available: docks };
     await this.#do(`station ${id} has ${docks} free docks`, upsertStations(this.#context, this.systemId, [{ item }]));
@@ -261,6 +272,7 @@ export class CityActs {
   /** Starts a ride on the bike of a reservation. */
   async takeReservedBike(id: string, stationId: string): Promise<StartedRide> {
     const bikeId = await findBikeOfReservation(this.#context.db, this.systemId, id);
+    // The reservation has just changed the bike, so the ride starts now.
     return this.startRideOn({ id: bikeId, station_id: stationId, since: new Date(this.#context.clock()) });
   }
 
@@ -282,14 +294,14 @@ export class CityActs {
     await this.#do(`alert ${id} ends`, endAlerts(this.#context, this.systemId, [{ item: { id } }]));
   }
 
-  /** @throws ServiceError `not_found`, or `station_offline` */
+  /** Checks that a station is online. @throws ServiceError `not_found`, or `station_offline` */
   async #requireOnline(stationId: string): Promise<void> {
     await this.#requireKnown(stationId);
     const online = await listStationIds(this.#context.db, this.systemId, "online");
     if (!online.includes(stationId)) throw serviceError("station_offline");
   }
 
-  /** @throws ServiceError `not_found` */
+  /** Checks that a station exists and is online or offline. @throws ServiceError `not_found` */
   async #requireKnown(stationId: string): Promise<void> {
     const { db } = this.#context;
     const known = await Promise.all([
@@ -299,6 +311,7 @@ export class CityActs {
     if (!known.flat().includes(stationId)) throw serviceError("not_found", "namedStation", { id: stationId });
   }
 
+  /** Returns one of the items at random. */
   #pick<Item>(items: readonly Item[]): Item {
     const item = items[Math.floor(this.#context.ids.random() * items.length)];
     if (item === undefined) throw new Error("there is nothing to choose from");

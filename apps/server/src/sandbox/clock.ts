@@ -4,7 +4,7 @@ import type { CommandContext } from "../command-context.ts";
 import { notifyKeysChanged } from "../partners/keys/service.ts";
 import { oldestDueAt } from "../webhooks/backlog.ts";
 import { compareAllStations, hasUncompared } from "../webhooks/thresholds.ts";
-import { CityActs, whereThereIsPlace } from "./acts.ts";
+import { CityActs, ignoringRefusal } from "./acts.ts";
 import { updateTimePassed } from "./clock-queries.ts";
 import { bringFaultsNearer } from "./faults.ts";
 import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
@@ -34,9 +34,10 @@ export async function letTimePass(context: CommandContext, systemId: string, sec
     await notifyKeysChanged(tx, systemId);
     for (const channel of ["event_outbox", "webhook_endpoints"]) tx.notify(channel, systemId);
   });
+  // The partner matters only for reservations that are made or cancelled, so none is named.
   const acts = new CityActs(context, { systemId, partnerId: "" });
   for (const ride of await listRidesUnderWay(context.db, systemId))
-    if (endOfRide(ride) <= now + seconds * 1000) await whereThereIsPlace(acts.endRide(ride.id));
+    if (endOfRide(ride) <= now + seconds * 1000) await ignoringRefusal(acts.endRide(ride.id));
   await compareAllStations(context, systemId);
   for (;;) {
     const overdue = await overdueReservations(context, systemId, BATCH, []);

@@ -84,11 +84,13 @@ export async function bringFaultsNearer(
   if (ofWebhooks) await updateWebhookFaults(tx, systemId, endingSooner(ofWebhooks, now, seconds));
 }
 
+/** Locks a sandbox. @returns the faults of its API, ended ones too */
 async function lockFaults(tx: Transaction, systemId: string): Promise<readonly SandboxFault[]> {
   await lockSandboxCity(tx, systemId);
   return (await findSandbox(tx, systemId))?.faults ?? [];
 }
 
+/** Stores the faults of a sandbox's API, and makes processes reload the keys. */
 async function writeFaults(tx: Transaction, systemId: string, faults: readonly SandboxFault[]): Promise<void> {
   await updateFaults(tx, systemId, faults.length === 0 ? null : faults);
   await notifyKeysChanged(tx, systemId);

@@ -29,6 +29,7 @@ const ofPartner = statement(
 // machine.
 const lock = statement("sandboxes.lock", "select 1 as n from placed_systems where system_id = $1 for no key update");
 
+/** Inserts a new sandbox. */
 export async function insertSandbox(tx: Transaction, sandbox: SandboxRow): Promise<void> {
   await tx.query(
     insert,
@@ -41,7 +42,7 @@ export async function findSandbox(db: QueryRunner, systemId: string): Promise<Sa
   return (await db.query<SandboxRow>(bySystem, [systemId]))[0];
 }
 
-/** Returns a partner's sandbox. */
+/** Returns the sandbox of a partner of the operator's system `liveSystemId`; undefined: it has none. */
 export async function findSandboxOf(
   db: QueryRunner,
   liveSystemId: string,
@@ -81,7 +82,7 @@ const updateUse = statement(
   "update sandboxes set used_at = $2 where system_id = $1 and used_at < $3",
 );
 
-/** Records that a sandbox is used, unless a recent use is recorded already. */
+/** Records that a sandbox is used now, unless a use at `since` or later is recorded already. */
 export async function updateSandboxUse(db: Queryable, systemId: string, now: Date, since: Date): Promise<void> {
   await db.query(updateUse, [systemId, now, since]);
 }
@@ -171,6 +172,7 @@ const ridesUnderWay = statement(
   "select id, started_at from rides where system_id = $1 and status = 'started' order by started_at, id",
 );
 
+/** Returns the rides under way in a sandbox, the oldest first. */
 export function listRidesUnderWay(db: QueryRunner, systemId: string): Promise<RideUnderWay[]> {
   return db.query<RideUnderWay>(ridesUnderWay, [systemId]);
 }

@@ -4,7 +4,7 @@ import { SANDBOX_AWAKE_MS } from "../city/systems/service.ts";
 import type { CommandContext } from "../command-context.ts";
 import { type PeriodicWork, startPeriodic } from "../storage/background/periodic.ts";
 import type { WorkWatch } from "../storage/background/work-watch.ts";
-import { CityActs, whereThereIsPlace } from "./acts.ts";
+import { CityActs, ignoringRefusal } from "./acts.ts";
 import { claimSandboxesToRide, listIdleSandboxes, listRidesUnderWay } from "./queries.ts";
 import { endOfRide } from "./ride-times.rules.ts";
 import { emptySandbox, resetSandbox, RIDE_INTERVAL_MS } from "./service.ts";
@@ -12,6 +12,7 @@ import { emptySandbox, resetSandbox, RIDE_INTERVAL_MS } from "./service.ts";
 /** Milliseconds between two checks for sandboxes in which a ride is due. One statement checks all of them. */
 const LOOK_INTERVAL_MS = 5_000;
 
+/** The dependencies of the background work on sandboxes. */
 interface RidingOptions extends CommandContext {
   readonly onError: (error: unknown, systemId?: string) => void;
   readonly watch?: WorkWatch | undefined;
@@ -31,7 +32,7 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
       });
       for (const { system_id: systemId, has_city: hasCity } of due) {
         // Without a city: the sandbox was emptied, and is used again.
-        const done = hasCity ? rideOnce(context, systemId) : whereThereIsPlace(resetSandbox(context, systemId));
+        const done = hasCity ? rideOnce(context, systemId) : ignoringRefusal(resetSandbox(context, systemId));
         await done.catch((error: unknown) => onError(error, systemId));
         watch?.gotOn();
       }
@@ -41,15 +42,16 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
 
 /** Ends the rides of a sandbox that are over, and starts one unless the sandbox is full. */
 export async function rideOnce(context: CommandContext, systemId: string): Promise<void> {
+  // These acts are nobody's: the partner matters only for reservations.
   const acts = new CityActs(context, { systemId, partnerId: "" });
   const now = context.clock();
   for (const ride of await listRidesUnderWay(context.db, systemId)) {
     const end = endOfRide(ride);
     const details = { ended_at: new Date(end).toISOString() };
-    if (end <= now) await whereThereIsPlace(acts.endRide(ride.id, undefined, details));
+    if (end <= now) await ignoringRefusal(acts.endRide(ride.id, undefined, details));
   }
   if ((await lengthOf(context.db, systemId, "rides")) < MAX_SANDBOX_RIDES)
-    await whereThereIsPlace(acts.startRide(undefined));
+    await ignoringRefusal(acts.startRide(undefined));
 }
 
 /** Days after which a sandbox that nobody uses is emptied. */

@@ -11,18 +11,18 @@ import { noteSandboxUse, resetSandbox, statusOf, triggerEvent } from "./service.
 
 type Routes = RouterImplementation<typeof sandboxContract>;
 
+/** Returns the sandbox that a request is for, and records its use. */
+type SandboxIn = (request: FastifyRequest) => Promise<ReturnType<typeof partnerOf>>;
+
 /** The endpoints of sandboxes. */
 export function sandboxRoutes(context: CommandContext): Routes {
-  const sandboxIn = async (request: FastifyRequest) => {
+  const sandboxIn: SandboxIn = async (request) => {
     const sandbox = partnerOf(request);
     await noteSandboxUse(context, sandbox.systemId);
     return sandbox;
   };
   return { ...cityRoutes(context, sandboxIn), ...faultRoutes(context, sandboxIn) };
 }
-
-/** Returns the sandbox that a request is for, and records its use. */
-type SandboxIn = (request: FastifyRequest) => Promise<ReturnType<typeof partnerOf>>;
 
 type FaultRoutes = Pick<Routes, "addFault" | "endFaults" | "setWebhookFaults">;
 
@@ -95,7 +95,11 @@ export function sufferFaults(app: FastifyInstance, context: CommandContext): voi
   });
 }
 
-/** @returns whether the request gets no answer: its connection is closed later. @throws ServiceError the simulated error */
+/**
+ * Lets a request meet a fault, if there is one for it.
+ * @returns whether the request gets no answer: its connection is closed later
+ * @throws ServiceError the simulated error
+ */
 async function suffer(context: CommandContext, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   const { systemId } = partnerOf(request);
   const fault = await takeFault(context, systemId, `${request.method} ${request.routeOptions.url ?? ""}`);

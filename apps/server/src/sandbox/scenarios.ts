@@ -12,6 +12,8 @@ const RUSH = 10;
 const DOWN_MS = 10_000;
 /** Lifetime of the key of `key-expires`. */
 const KEY_MS = 60_000;
+/** Requests in any 60 s of the key of `key-expires`. */
+const KEY_RATE_LIMIT = 10;
 
 /** A partner's sandbox. */
 interface Sandbox {
@@ -19,8 +21,10 @@ interface Sandbox {
   readonly partnerId: string;
 }
 
+/** Carries out a scenario. Returns the key that it makes; undefined: it makes none. */
 type Play = (acts: CityActs, context: ActorContext, sandbox: Sandbox) => Promise<string | undefined>;
 
+/** The commands of each scenario. */
 const plays: Readonly<Record<SandboxScenarioName, Play>> = {
   "rush-hour": async (acts) => {
     for (let ride = 0; ride < RUSH; ride++) await acts.ride();
@@ -71,9 +75,6 @@ const plays: Readonly<Record<SandboxScenarioName, Play>> = {
     return key;
   },
 };
-
-/** Requests in any 60 s of the key that expires. */
-const KEY_RATE_LIMIT = 10;
 
 /** Plays a scenario. @throws ServiceError when the sandbox is full, or its city lacks what the scenario needs */
 export function playScenario(

@@ -13,12 +13,14 @@ const REST = 1;
  * caller has given up.
  */
 const MAX_WAITING = 20;
+/** `Retry-After` of a refused act. */
 const RETRY_SECONDS = 2;
 
 /** Acts that wait for their turn, by sandbox, in the order in which the sandboxes came. */
 type Waiting = Map<string, (() => Promise<void>)[]>;
 
-const lanes = new WeakMap<Queryable, Waiting>();
+/** The waiting acts of each database of this process, while any is waiting or running. */
+const queues = new WeakMap<Queryable, Waiting>();
 
 /**
  * Runs an act in a sandbox when its turn comes. A process runs one act at a time for all sandboxes, which take turns,
@@ -26,21 +28,22 @@ const lanes = new WeakMap<Queryable, Waiting>();
  * @throws ServiceError `rate_limited` when too many acts of the sandbox wait
  */
 export function inTurn<Result>(db: Queryable, systemId: string, act: () => Promise<Result>): Promise<Result> {
-  const lane = lanes.get(db);
-  const waiting: Waiting = lane ?? new Map();
+  const queue = queues.get(db);
+  const waiting: Waiting = queue ?? new Map();
   const acts = waiting.get(systemId) ?? [];
   if (acts.length >= MAX_WAITING)
     return Promise.reject(serviceError("rate_limited", "sandboxActs", { retryAfterSeconds: RETRY_SECONDS }));
   return new Promise((resolve, reject) => {
     waiting.set(systemId, acts);
     acts.push(() => act().then(resolve, reject));
-    if (lane === undefined) {
-      lanes.set(db, waiting);
+    if (queue === undefined) {
+      queues.set(db, waiting);
       workThrough(db, waiting).catch(reject);
     }
   });
 }
 
+/** Runs the waiting acts, one of each sandbox in turn, until none is left. */
 async function workThrough(db: Queryable, waiting: Waiting): Promise<void> {
   for (let next = waiting.entries().next().value; next !== undefined; next = waiting.entries().next().value) {
     const [systemId, acts] = next;
@@ -52,5 +55,5 @@ async function workThrough(db: Queryable, waiting: Waiting): Promise<void> {
     await act?.();
     await sleep((performance.now() - startedAt) * REST);
   }
-  lanes.delete(db);
+  queues.delete(db);
 }

@@ -242,6 +242,7 @@ export async function applyAlerts(
   return { ...countsOf(changes, now), ended: gone.filter(({ after }) => after.ended_at !== null).length, ignored };
 }
 
+/** Counts the changes that open an alert, and those that change an open one visibly. */
 function countsOf(changes: readonly AlertChange[], now: Date): Pick<AppliedAlerts, "opened" | "changed"> {
   const isOpen = (alert: StoredAlert | undefined) => alert !== undefined && alertAt(alert, now).ended_at === null;
   const open = changes.filter(({ after }) => isOpen(after));

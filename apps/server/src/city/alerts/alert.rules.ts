@@ -28,6 +28,7 @@ export interface AlertContent extends Pick<
 /** A stored alert. */
 export interface StoredAlert {
   readonly id: string;
+  /** `operator`, or the name of a feed. */
   readonly source: string;
   readonly type: Alert["type"];
   readonly content: AlertContent;
@@ -152,6 +153,7 @@ function contentOf(fields: AlertContent): AlertContent {
   };
 }
 
+/** Returns texts without unknown fields. */
 function textsOf(texts: readonly LocalText[]): LocalText[] {
   return texts.map(({ text, language }) => ({ text, language }));
 }
@@ -191,6 +193,7 @@ export function mergedContent(
   });
 }
 
+/** Returns a period with its instants in UTC. An absent start or end has no bound. */
 function canonicalTime(start: string | undefined, end: string | undefined) {
   return {
     ...(start !== undefined && { start: new Date(start).toISOString() }),
@@ -232,6 +235,7 @@ export function feedAlert(record: AlertRecord): FeedAlert | undefined {
   return { id, type: alertTypes.find((known) => known === type) ?? "other", content };
 }
 
+/** Tells whether a feed's period can be read. */
 function isTime({ start, end }: NonNullable<AlertContent["times"]>[number]): boolean {
   return (start === undefined || isInstant(start)) && (end === undefined || isInstant(end));
 }
@@ -240,6 +244,7 @@ function isInstant(text: string): boolean {
   return !Number.isNaN(Date.parse(text));
 }
 
+/** Returns a text of at most `limit` characters. */
 function shortened(text: string, limit: number): string {
   // Does not cut a surrogate pair.
   return text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
@@ -255,6 +260,7 @@ function plainText(texts: readonly LocalText[] | undefined, language: string): s
   return found?.text ?? null;
 }
 
+/** Returns the fields that are the same for partners and the operator. */
 function sharedFields({ id, type, content, opened_at, ended_at, updated_at }: StoredAlert) {
   const instant = (text: string | undefined) => (text === undefined ? null : new Date(text).toISOString());
   return {

@@ -50,7 +50,7 @@ import {
  * times are over counts as ended at once (`alertAt`); its end is stored later, with an event.
  */
 
-/** The source of alerts that the operator creates. */
+/** The source of alerts that the operator creates, as distinct from the name of a feed. */
 const OPERATOR = "operator";
 
 /** Opens alerts, or changes open ones. */
@@ -103,7 +103,12 @@ interface UpsertFacts {
   readonly stored: StoredAlert | undefined;
 }
 
-/** @param before the open alert with this id; undefined: there is none, or it has ended and opens again */
+/**
+ * Decides on an item of `upsertAlerts`.
+ * @param before the open alert with this id; undefined: there is none, or it has ended and opens again
+ * @param refuse records that the item failed
+ * @returns the alert after the item, the same object when nothing changes; undefined when the item was refused
+ */
 function decideUpsert(
   before: StoredAlert | undefined,
   item: AlertUpsert,
@@ -160,6 +165,7 @@ export function endAlerts(
   );
 }
 
+/** Locks the alerts that items name. @returns those that exist, by id */
 async function lockById(
   command: FleetCommand,
   entries: readonly { readonly item: { readonly id: string } }[],
@@ -263,6 +269,7 @@ export async function listAllAlerts(
   return { alerts, total: await countAlerts(db, systemId, status, now) };
 }
 
+/** Reads a page of alerts, each as JSON. @param show converts an alert for the reader */
 async function readPage(
   db: QueryRunner,
   systemId: string,

@@ -6,8 +6,10 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 /** The lists whose length is stored. */
 export type CountedList = Tables["list_counts"]["list"];
 
-// The statements lock rows in the order of the primary key, so that two transactions cannot deadlock.
 /*
+ * The statements lock rows in the order of the primary key, so that two transactions cannot deadlock. Each count is spread
+ * over slots (`pickSlot`).
+ *
  * A process's memory of past rides is valid until a ride that started in the past is added, removed or corrected. These
  * conditions recognise such a ride: `isLate` invalidates the memory of days, `isPast` that of filters and of the list's
  * depth (`city/rides/memory.ts`). They compare the ride's start with the time of the statement, which is one of the last

@@ -21,6 +21,7 @@ const SUN = "(?:sunrise|sunset|dawn|dusk)";
 const TIME = `(?:${HOUR}|${SUN}|\\(${SUN}[+-]${HOUR}\\))`;
 const TIMES = `(?:24/7|${listOf(`${TIME}(?: ?- ?${TIME}\\+?|\\+)`)})`;
 
+/** Returns a pattern for one or more items with commas between. */
 function listOf(item: string): string {
   return `(?:${item}(?: ?, ?${item})*)`;
 }
@@ -94,6 +95,7 @@ function multiPolygonIssue(value: unknown): string | undefined {
   return polygons.some(hasCrossing) ? "rings that neither cross themselves nor each other" : holeIssue(polygons);
 }
 
+/** Returns what an invalid ring must be instead; undefined for a closed ring of valid positions. */
 function ringIssue(ring: unknown): string | undefined {
   if (!Array.isArray(ring) || ring.length < 4) return "rings of four or more positions, the last equal to the first";
   const isPosition = (each: unknown): each is Position =>
@@ -182,6 +184,7 @@ function contains(ring: readonly Position[], position: Position): boolean {
   return isInside;
 }
 
+/** Tells whether two positions are equal; their heights do not count. */
 function samePlace(a: Position | undefined, b: Position | undefined): boolean {
   return a !== undefined && b !== undefined && x(a) === x(b) && y(a) === y(b);
 }
@@ -261,6 +264,7 @@ export function readFactValue(type: FieldType, value: unknown, path: string, lan
   }
 }
 
+/** Parses a text (undefined: it is invalid), and says what a valid one must be. */
 type TextRule = readonly [read: (text: string) => string | undefined, expected: string];
 
 const asIs = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
@@ -285,6 +289,7 @@ const textRules: { readonly [Kind in FieldType["kind"]]?: TextRule } = {
 /** Fields whose addresses open an app, and may have the app's own scheme. */
 const APP_FIELD = /(^|\.)(ios|android|discovery_uri)$/;
 
+/** Returns the rule for a field whose value is a single text. */
 function ruleOf({ kind, words = [] }: FieldType, path: string): TextRule {
   if (kind === "oneOf") return [(text) => words.find((word) => word === text), `one of ${words.join(", ")}`];
   if (kind !== "uri") return textRules[kind] ?? textRules.string ?? [lineFrom, "one line"];
@@ -293,6 +298,7 @@ function ruleOf({ kind, words = [] }: FieldType, path: string): TextRule {
     : [webAddressFrom, "an address that begins with https:// or http://"];
 }
 
+/** Parses a list, in which no text may occur twice. @throws FactIssue */
 function readList({ item, min = 0 }: FieldType, value: unknown, path: string, language: string): readonly unknown[] {
   if (item === undefined || !Array.isArray(value)) throw new FactIssue(path, value, "a list");
   if (value.length < min || value.length > MAX_ITEMS) {
@@ -304,6 +310,7 @@ function readList({ item, min = 0 }: FieldType, value: unknown, path: string, la
   return items;
 }
 
+/** Parses an object with these fields. A field with `until` exists in older versions of GBFS only. @throws FactIssue */
 function readObject(fields: Fields, value: unknown, path: string, language: string): object {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new FactIssue(path, value, "an object");
@@ -324,7 +331,11 @@ function readObject(fields: Fields, value: unknown, path: string, language: stri
   return Object.fromEntries(read) as object;
 }
 
-/** Parses a string in the given language, or a list of texts with their languages. */
+/**
+ * Parses a string in the given language, or a list of texts with their languages.
+ * @param kind `textUri`: each text is an address
+ * @throws FactIssue
+ */
 function readText(kind: "text" | "textUri", value: unknown, path: string, language: string): readonly LocalText[] {
   const list: unknown = typeof value === "string" ? [{ text: value, language }] : value;
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_ITEMS) {
@@ -348,6 +359,7 @@ function readText(kind: "text" | "textUri", value: unknown, path: string, langua
   return texts;
 }
 
+/** Returns a text of one line: without control characters, separators of lines and halves of surrogate pairs. */
 function lineFrom(text: string): string | undefined {
   const isLine = text !== "" && text.length <= MAX_LINE_LENGTH && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(text);
   return isLine ? text : undefined;
@@ -366,10 +378,12 @@ export function requireId(id: string): void {
   if (idFrom(id) === undefined) throw new FactIssue("id", id, ID);
 }
 
+/** Returns an id of visible ASCII characters that a URL's path can contain (`.` and `..` would change the path). */
 function idFrom(text: string): string | undefined {
   return /^[!-~]{1,255}$/.test(text) && !isPathStep(text) ? text : undefined;
 }
 
+/** Returns a day that exists: not 2026-02-30. */
 function dateFrom(text: string): string | undefined {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
   return isDate === true ? text : undefined;
@@ -388,6 +402,7 @@ function regionalZone(text: string): string | undefined {
   return zone !== undefined && (zone === "UTC" || /^\w+\/./.test(text)) ? zone : undefined;
 }
 
+/** Returns a well-formed language tag, reduced to its language and country. */
 function strictLanguageFrom(text: string): string | undefined {
   try {
     // `Intl` checks whether the tag is well-formed; GBFS takes its language and country.
@@ -400,6 +415,7 @@ function strictLanguageFrom(text: string): string | undefined {
 
 const currencies = new Set(Intl.supportedValuesOf("currency"));
 
+/** Returns a currency's code in capitals. */
 function currencyFrom(text: string): string | undefined {
   return currencies.has(text.toUpperCase()) ? text.toUpperCase() : undefined;
 }
@@ -407,6 +423,7 @@ function currencyFrom(text: string): string | undefined {
 /** Schemes that run code, or read from the reader's own machine. */
 const UNSAFE_SCHEME = /^(javascript|data|vbscript|file|blob|about|view-source):/i;
 
+/** Returns an address of any scheme but the unsafe ones, without a name and password. */
 function appAddressFrom(text: string): string | undefined {
   const url = text.length <= MAX_URI_LENGTH && !/\s/.test(text) ? URL.parse(text) : null;
   return url !== null && !UNSAFE_SCHEME.test(url.protocol) && url.username === "" && url.password === ""
@@ -414,6 +431,7 @@ function appAddressFrom(text: string): string | undefined {
     : undefined;
 }
 
+/** Returns an address that begins with https:// or http://. */
 function webAddressFrom(text: string): string | undefined {
   return /^https?:\/\//i.test(text) && appAddressFrom(text) !== undefined ? text : undefined;
 }
@@ -421,6 +439,7 @@ function webAddressFrom(text: string): string | undefined {
 /** Licences of the SPDX list version that GBFS 3.0 refers to. A newer licence must be set by its address. */
 const licenceByLowerCase = new Map(licences.map((id) => [id.toLowerCase(), id]));
 
+/** Returns a licence's SPDX identifier in its canonical spelling, or the licence's address. */
 function licenceFrom(text: string): string | undefined {
   return licenceByLowerCase.get(text.toLowerCase()) ?? webAddressFrom(text);
 }

@@ -13,6 +13,7 @@ export interface SaidFeed {
   readonly content: unknown;
 }
 
+/** Values of facts or of a feed's record, by name. */
 type Values = Readonly<Record<string, unknown>>;
 
 /** The feed that describes each kind of thing, and the feed's field with the id. */
@@ -59,7 +60,7 @@ export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly Sai
   return byId;
 }
 
-/** Converts GBFS's record of a system to facts: one fact may replace two GBFS fields. Omits the source's id. */
+/** Converts GBFS's record of a system (`system_information`) to facts: one fact may replace two GBFS fields. Omits the source's id. */
 function systemRecord({ system_id: _, languages, license_id, license_url, ...system }: Values): Values {
   const [language] = (languages ?? []) as readonly unknown[];
   return { ...system, language: system["language"] ?? language, licence: license_id ?? license_url };
@@ -114,6 +115,7 @@ export function requireFitting<Kind extends FactKind>(
   fitting[kind]?.(own, known, published);
 }
 
+/** Checks facts of a kind. @throws FactIssue */
 type Fitting<Kind extends FactKind> = (own: FactsOf<Kind>, known: KnownIds, published: FactsOf<Kind>) => void;
 
 /** The checks of the operator's facts (`own`) of each kind against each other and against the known ids. */
@@ -190,6 +192,7 @@ function requirePlaceholder(name: string, links: Links, placeholder: string, app
   }
 }
 
+/** Checks that every id is known. @param noun the kind of thing that the ids name, for the message. @throws FactIssue */
 function requireKnown(
   name: string,
   ids: readonly (string | undefined)[],

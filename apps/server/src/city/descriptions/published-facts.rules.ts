@@ -14,6 +14,7 @@ export interface Described<Kind extends FactKind = FactKind> {
   readonly from: { readonly [Name in keyof FactsOf<Kind>]?: FactSource };
 }
 
+/** Values of facts by name. */
 type Values = Readonly<Record<string, unknown>>;
 
 /**

@@ -152,6 +152,7 @@ export async function findUsedRegions(db: QueryRunner, systemId: string): Promis
   return (await db.query<{ id: string }>(used, [systemId])).map(({ id }) => id);
 }
 
+/** Tells whether any station is in a region. */
 export async function findWhetherRegionUsed(db: QueryRunner, systemId: string, id: string): Promise<boolean> {
   return oneRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
 }
@@ -166,13 +167,14 @@ export async function findRiddenTypes(db: QueryRunner, systemId: string): Promis
   return (await db.query<{ id: string }>(namedEver, [systemId])).map(({ id }) => id);
 }
 
-/** The rows that name a vehicle type. */
+/** Whether rows of each kind name a vehicle type. */
 interface TypeUses {
   readonly by_bikes: boolean;
   readonly by_rides: boolean;
   readonly by_stations: boolean;
 }
 
+/** Tells which kinds of rows name a vehicle type. */
 export async function findTypeUses(db: QueryRunner, systemId: string, id: string): Promise<TypeUses> {
   return oneRow(await db.query<TypeUses>(uses, [systemId, id]));
 }

@@ -29,19 +29,23 @@ import {
   removeDescription,
 } from "./service.ts";
 
+/** A call about the system itself, or about all things of a kind. */
 interface Call {
   readonly request: FastifyRequest;
 }
 
+/** A call about one thing. */
 interface CallOfOne extends Call {
   readonly params: { readonly id: string };
 }
 
+/** A call that changes facts. */
 interface Changing<Kind extends FactKind> extends Call {
   readonly reply: { header(name: string, value: string): unknown };
   readonly body: FactChanges<Kind>;
 }
 
+/** The operator's endpoints other than those that change the fleet, and the links to the dashboard. */
 type FactRoutes = Omit<
   RouterImplementation<typeof operatorContract>,
   "stations" | "bikes" | "rides" | "alerts" | "dashboardLinks"
@@ -110,6 +114,7 @@ function wireOf<Kind extends FactKind>(
   return { id, published: known(published), own, from: known(from) };
 }
 
+/** Returns a page of a list, such as `listRegions`. */
 type ListOfSystem = (db: QueryRunner, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
 
 /** Routes of regions and vehicle types. They count as slow reads, because each request assembles its list. */

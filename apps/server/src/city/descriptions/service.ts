@@ -42,6 +42,7 @@ export function missingFacts({ from }: Described<"system">): (typeof WANTED)[num
   return WANTED.filter((name) => from[name] === undefined || from[name] === "default");
 }
 
+/** The part of a logger that warns. */
 interface Warn {
   warn(fields: object, message: string): void;
 }
@@ -117,6 +118,7 @@ export async function describedTypesEver(db: QueryRunner, systemId: string): Pro
   return describedAll(db, systemId, "vehicle_type", await findRiddenTypes(db, systemId));
 }
 
+/** Merges the facts of each thing of a kind, ordered by id. @param named ids to include even if nobody describes them */
 async function mergeAll<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
@@ -247,6 +249,7 @@ function refusal({ path, value, expected }: FactIssue) {
   return serviceError("invalid_parameter", "fact", { name: path, value: text, expected });
 }
 
+/** Returns the ids to which the facts of a system may refer. */
 async function knownIds(tx: Transaction, systemId: string): Promise<KnownIds> {
   const plans = await describedAll(tx, systemId, "pricing_plan");
   const types = await describedAll(tx, systemId, "vehicle_type");
@@ -285,7 +288,7 @@ export async function removeDescription(
   });
 }
 
-/** Removes facts like `removeDescription`. @throws ServiceError `not_found` when there is nothing to remove */
+/** Like `removeDescription`. @throws ServiceError `not_found` when there is nothing to remove; the same as that one */
 export async function requireRemoval(...of: Parameters<typeof removeDescription>): Promise<void> {
   const [, , , id] = of;
   if (!(await removeDescription(...of))) throw serviceError("not_found", "description", { id });

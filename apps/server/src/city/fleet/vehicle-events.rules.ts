@@ -53,7 +53,7 @@ interface BikeChange {
   readonly causes: readonly EventCause[];
 }
 
-/** The time and the random values from which events get their ids. */
+/** The present time, and random values for the ids of events. */
 interface EventSurroundings {
   readonly now: Date;
   readonly randomBytes: (bytes: number) => Uint8Array;

@@ -74,6 +74,7 @@ function flagsText(flags: string): { readonly first: string; readonly last: stri
   return { first: inside(shown), last: inside({ status, offline_reason }) };
 }
 
+/** Returns the value of a text, which is made once. */
 function remembered<Value>(known: Map<string, Value>, text: string, make: (text: string) => Value): Value {
   const value = known.get(text) ?? make(text);
   known.set(text, value);

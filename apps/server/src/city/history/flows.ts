@@ -9,6 +9,7 @@ import { findSumProgress } from "./sums-queries.ts";
 
 // Flows are the numbers of rides between pairs of stations. Partners get no pairs with few rides, the operator gets all.
 
+/** The dependencies of reading flows. */
 interface FlowContext {
   readonly db: QueryRunner;
   readonly clock: () => number;
@@ -17,6 +18,7 @@ interface FlowContext {
 /** The pair of stations after which a page begins. */
 export type FlowPosition = readonly [start: string, end: string];
 
+/** How a cursor writes and reads a `FlowPosition`. */
 export const flowPosition: PositionCodec<FlowPosition> = {
   encode: (pair) => JSON.stringify(pair),
   decode(text) {

@@ -60,6 +60,7 @@ const station = statement(
   `select num_bikes_available, num_docks_available, capacity from stations where system_id = $1 and id = $2`,
 );
 
+/** The present bikes and docks of a station. */
 export type StationNow = Pick<Station, "num_bikes_available" | "num_docks_available" | "capacity">;
 
 /** Returns what a station has now; undefined: there is no such station. */
@@ -87,6 +88,7 @@ export function listWeekCells(
   return db.query<StationWeek["data"][number]>(week, [systemId, stationId, from, to, timeZone]);
 }
 
+// SQL for a page of pairs of stations: $2 and $3 are the first and the last day, $4 and $5 the pair before the page.
 const PAGE = `sum(rides)::int as rides from flow_days
    where system_id = $1 and day between $2::date and $3::date and (start_station_id, end_station_id) > ($4, $5)`;
 const ORDER = `group by start_station_id, end_station_id order by start_station_id, end_station_id limit $6::int`;
@@ -148,6 +150,7 @@ const neighbourStatements = {
   in: neighbours("end_station_id", "start_station_id"),
 };
 
+/** A station at the other end of a station's rides. Its name and position are null when no such station is stored. */
 export interface NeighbourRow {
   readonly station_id: string;
   readonly name: string | null;
@@ -218,6 +221,7 @@ export async function findLocalTime(
   return oneRow(await db.query<{ day: string; minute: number }>(localTime, [timeZone, at]));
 }
 
+/** The numbers of a row of `fleet_samples`, as SQL. `full` is quoted, because it is a keyword. */
 const sampled = ["available", "reserved", "on_trip", "disabled", "missing", "online", "empty", '"full"', "offline"];
 
 /** SQL: whether an hour that overlaps with the time between two instants has not been summed even once. */
@@ -239,6 +243,7 @@ const steps = statement(
    order by step."from"`,
 );
 
+/** The names of these numbers in a result. */
 type Sampled = "available" | "reserved" | "on_trip" | "disabled" | "missing" | "online" | "empty" | "full" | "offline";
 
 /** The sums of one step of a summary, and the means of its samples; null without samples. */
@@ -371,6 +376,7 @@ const lasting = (state: LastingState) =>
 
 const lastings = { empty: lasting("empty"), full: lasting("full"), offline: lasting("offline") };
 
+/** A station in a `LastingState`. */
 export interface LastingRow {
   readonly id: string;
   readonly name: string;
@@ -406,6 +412,7 @@ const stationSums = statement(
    group by station_id order by station_id`,
 );
 
+/** The sums of a station over a period. `bikes` is the mean while it was online; null: it never was. */
 export type StationSumsRow = Pick<Tables["station_hours"], "rides_started" | "rides_ended"> & {
   readonly id: string;
   readonly minutes_empty: number;
@@ -424,6 +431,7 @@ const latestSamples = statement(
   `select ${sampled.join(", ")}, at from fleet_samples where system_id = $1 order by at desc limit 1`,
 );
 
+// A quarter of an hour is over when it began at least 15 minutes ago.
 const lastHour = statement(
   "summary.startedInHour",
   `select coalesce(sum(rides_started), 0)::int as n from ride_quarters

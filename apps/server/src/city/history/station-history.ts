@@ -72,6 +72,7 @@ export function stationAt(
   });
 }
 
+/** The instant of a request for how stations were. */
 interface AskedInstant {
   /** The instant as the request gives it. */
   readonly at: string;
@@ -79,6 +80,7 @@ interface AskedInstant {
   readonly now: number;
 }
 
+/** Tells whether the history still reaches back to an instant. */
 function isKept({ instant, now }: AskedInstant): boolean {
   return instant.getTime() >= now - HISTORY_RETENTION_DAYS * DAY_MS;
 }
@@ -125,6 +127,7 @@ export async function stationHistory(
   return { station_id: id, step, time_zone: timeZone, data: fold.finish(before.getTime()) };
 }
 
+/** Returns a change in the form that `foldHistory` takes. */
 function stateOf({ at, bikes, docks, flags }: HistoryRow): RecordedState {
   return { at, bikes, docks, isOnline: readFlags(flags).status === "online" };
 }

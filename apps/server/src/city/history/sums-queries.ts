@@ -120,6 +120,7 @@ export async function findSumProgress(db: QueryRunner, systemId: string): Promis
   return (await db.query<SumProgress>(findProgress, [systemId]))[0];
 }
 
+/** Stores the progress of a system's sums, whose row is locked. */
 export function updateSumProgress(tx: Transaction, progress: SumProgress): void {
   const { system_id, position, summed_from, next_hour, summed_to, flows_to, time_zone } = progress;
   tx.send(updateProgress, [system_id, position, summed_from, next_hour, summed_to, flows_to, time_zone]);
@@ -198,7 +199,7 @@ const markRideHours = statement(
 );
 
 /**
- * Marks hours in which written rides start or end. An hour without any counted ride is marked as never summed (`is_first`),
+ * Marks hours in which written rides start or end, but not their days of flows (`insertFlowMarks` does). An hour without any counted ride is marked as never summed (`is_first`),
  * so that readers get null instead of 0 until it is summed.
  */
 export async function insertRideMarks(tx: Transaction, systemId: string, hours: readonly Date[]): Promise<void> {
@@ -241,6 +242,7 @@ const HOURS = `hours as materialized (
     select hour as starts_at, least(hour + interval '1 hour', $3::timestamptz) as ends_at
     from unnest($2::timestamptz[]) as given (hour) where hour < $3::timestamptz)`;
 
+/** The columns of `station_hours` that are summed. */
 const columns = [
   "rides_started",
   "rides_ended",
@@ -263,6 +265,7 @@ const quarters = (column: "bikes" | "docks") =>
     )
     .join(", ")}]`;
 
+/** SQL: the seconds of an hour in which a station meets a condition. */
 const seconds = (condition: string) => `coalesce(sum(seconds) filter (where ${condition}), 0)`;
 
 /*
@@ -310,6 +313,7 @@ const sumStations = statement(
 );
 
 const QUARTER = "interval '15 minutes'";
+/** SQL: the beginning of the quarter of an hour in which an instant lies. */
 const binned = (instant: string) => `date_bin(${QUARTER}, ${instant}, timestamptz 'epoch')`;
 
 // Like `sumStations`, for the whole system. $4 and $5 are the bounds of the hours $2 together, for the index by `starts_at`.
@@ -352,7 +356,7 @@ export async function sumStationHours(
 
 const HOUR_MS = 3_600_000;
 
-/** Computes the numbers of rides in the quarters of hours again. */
+/** Computes the numbers of rides in the quarters of hours again. @param until as for `sumStationHours` */
 export async function sumRideQuarters(
   tx: Transaction,
   systemId: string,
@@ -365,8 +369,10 @@ export async function sumRideQuarters(
   await tx.query(sumQuarters, [systemId, hours, until, first, last]);
 }
 
+/** The numbers of a sample, as SQL. `full` is quoted, because it is a keyword. */
 const SAMPLE = ["available", "reserved", "on_trip", "disabled", "missing", "online", "empty", '"full"', "offline"];
 
+/** SQL: stores samples. @param isLive whether they were taken at their time, rather than made afterwards */
 const insertSample = (rows: string, isLive: boolean) => `
    insert into fleet_samples (system_id, at, ${SAMPLE.join(", ")}, is_live)
    select placed.system_id, sampled.at, ${SAMPLE.map((name) => `sampled.${name}`).join(", ")}, ${isLive}
@@ -429,6 +435,7 @@ export type FleetNow = Pick<
 
 const fleetNow = statement("sums.fleetNow", `with now as (${liveFleet}) select * from now`);
 
+/** Counts the bikes and stations of a system by their present state. */
 export async function findFleetNow(db: QueryRunner, systemId: string): Promise<FleetNow> {
   return oneRow(await db.query<FleetNow>(fleetNow, [systemId]));
 }
@@ -481,7 +488,7 @@ const makeSamples = statement(
    select`,
 );
 
-/** Makes the samples of hours for the times without a live sample. */
+/** Makes the samples of hours for the times without a live sample. @param until as for `sumStationHours` */
 export async function makeFleetSamples(
   tx: Transaction,
   systemId: string,
@@ -491,6 +498,7 @@ export async function makeFleetSamples(
   if (hours.length > 0) await tx.query(makeSamples, [systemId, hours, until]);
 }
 
+// `$4` is the time at which past days are due, and decides which day is today; `$5` is the time at which today is due.
 // An hour (UTC) lies in two days where a time zone has an offset of half an hour: both days are marked.
 const markDays = statement(
   "sums.markDays",
@@ -528,7 +536,7 @@ const takeFlowMark = statement(
    select day::text as day from due`,
 );
 
-/** Deletes the mark of the newest day whose flows are due, and returns the day. */
+/** Deletes the mark of the newest day whose flows are due. @returns the day (`2026-01-31`); undefined: none is due */
 export async function takeDueFlowDay(tx: Transaction, systemId: string, now: Date): Promise<string | undefined> {
   return (await tx.query<{ day: string }>(takeFlowMark, [systemId, now]))[0]?.day;
 }

@@ -47,12 +47,14 @@ const TODAY_FLOWS_MS = 10 * MINUTE_MS;
 const SETTLING_MS = 15 * MINUTE_MS;
 /** Maximum time for which one system is summed before the next system has its turn. */
 const TURN_MS = 20_000;
-/** Time between two runs of `sumWholePast`. */
-const OTHERS_MS = 100;
+/** Time between two tries of `sumWholePast` while other processes sum the system. */
+const RETRY_MS = 100;
 /** Maximum number of written rides that one transaction reads to mark their hours. */
 const CHANGED_RIDES = 20_000;
 /** Intended duration of a transaction. Too low: beginning transactions costs most. Too high: a stopping process waits. */
 const BATCH_MS = 1_000;
+/** Past hours in the first transaction of a turn. Their number then follows the time that a transaction takes. */
+const FIRST_BATCH_HOURS = 4;
 const MAX_BATCH_HOURS = 48;
 
 /** The dependencies of the functions that sum. */
@@ -113,7 +115,7 @@ export async function sumWholePast(context: SumContext, systemId: string, stoppi
     await sumSystem(context, systemId);
     if (!(await hasSumMarks(context.db, systemId, hourOf(context.clock())))) return;
     // Another process may be summing the remaining hours.
-    await setTimeout(OTHERS_MS);
+    await setTimeout(RETRY_MS);
   }
 }
 
@@ -174,15 +176,18 @@ async function followRides(context: SumContext, systemId: string, isOver: () => 
       updateSumProgress(tx, next);
       return isFull;
     });
+    // Another process sums.
     if (isMore === undefined) return false;
     if (!isMore || isOver()) return true;
   }
 }
 
+/** Returns the earliest of some instants. */
 function earliest(...dates: readonly Date[]): Date {
   return new Date(Math.min(...dates.map(Number)));
 }
 
+/** Returns when flows are due: those of past days now, those of today only after `TODAY_FLOWS_MS`. */
 function flowTimes(now: Date, timeZone: string) {
   return { timeZone, now, todayAt: new Date(now.getTime() + TODAY_FLOWS_MS) };
 }
@@ -204,7 +209,9 @@ function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
   }).then(() => undefined);
 }
 
+/** One system's turn of summing. */
 interface Turn {
+  /** Whether the turn has lasted for `TURN_MS`. */
   readonly isOver: () => boolean;
   readonly onProgress: () => void;
 }
@@ -213,7 +220,7 @@ interface Turn {
 async function sumMarkedHours(context: SumContext, systemId: string, { isOver, onProgress }: Turn): Promise<number> {
   const { clock, monotonic } = context;
   let summed = 0;
-  for (let batch = 4; !isOver();) {
+  for (let batch = FIRST_BATCH_HOURS; !isOver();) {
     const begun = monotonic();
     const hours = await whileLocked(context, systemId, async (tx, progress) => {
       const now = new Date(clock());
@@ -262,6 +269,7 @@ function keptFrom(now: number): Date {
   return hourOf(now - HISTORY_RETENTION_DAYS * DAY_MS);
 }
 
+/** Returns the instant some years before another. */
 function yearsBefore(now: number, years: number): Date {
   const date = new Date(now);
   date.setUTCFullYear(date.getUTCFullYear() - years);

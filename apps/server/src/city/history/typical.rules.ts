@@ -71,6 +71,7 @@ const LOW = 0.1;
 const MEDIAN = 0.5;
 const HIGH = 0.9;
 
+/** Returns the three quantiles of values by which a forecast or a usual value is given. */
 function spreadOf(values: readonly number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   return { low: quantile(sorted, LOW), median: quantile(sorted, MEDIAN), high: quantile(sorted, HIGH) };
@@ -96,6 +97,7 @@ export function usualDays(quarters: readonly KnownQuarter[]): StationTypical["da
   });
 }
 
+/** Returns the usual bikes and docks in the quarter `n` of a day, from 0. */
 function usualQuarter(n: number, byMinute: ReadonlyMap<number, readonly KnownQuarter[]>) {
   const minute = n * QUARTER_MINUTES;
   const seen = byMinute.get(minute) ?? [];
@@ -184,6 +186,7 @@ export function forecastAsNow(now: number): ForecastNumber {
   return { now, low: now, median: now, high: now, at_least_one: now > 0 ? 1 : 0 };
 }
 
+/** Returns the chance of at least one bike or dock. */
 function shareOfSome(outcomes: Outcomes): number {
   return outcomes.filter((outcome) => outcome > 0).length / outcomes.length;
 }

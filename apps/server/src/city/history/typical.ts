@@ -120,6 +120,7 @@ export async function forecastOfStation(
   };
 }
 
+/** Returns the forecast of docks from past changes of docks; "as now" when these are too few. */
 function forecastDocks(
   quarters: readonly KnownQuarter[],
   {
@@ -138,12 +139,14 @@ function forecastDocks(
   return areEnough(outcomes) ? forecastFrom(docks, outcomes) : forecastAsNow(docks);
 }
 
+/** Returns the period from which usual values are computed. */
 function lookedAt(now: number): { readonly from: Date; readonly to: Date } {
   // Leaves out the current hour, because only some of its quarters are known.
   const to = Math.floor(now / HOUR_MS) * HOUR_MS;
   return { from: new Date(to - LOOKED_AT_DAYS * DAY_MS), to: new Date(to) };
 }
 
+/** Reads a station, the quarters of the looked-at period, and its first known hour. @throws ServiceError `not_found` */
 async function knownOf({ db, clock }: TypicalContext, systemId: string, stationId: string) {
   const station = await requireStation(db, systemId, stationId);
   const timeZone = await timeZoneOfSystem(db, systemId);
@@ -152,6 +155,7 @@ async function knownOf({ db, clock }: TypicalContext, systemId: string, stationI
   return { station, timeZone, quarters: quartersOf(hours), since };
 }
 
+/** Returns a station's present numbers. @throws ServiceError `not_found` */
 async function requireStation(db: QueryRunner, systemId: string, stationId: string) {
   const station = await findStationNow(db, systemId, stationId);
   if (station === undefined) throw serviceError("not_found", "station");

@@ -18,6 +18,7 @@ import { inMilliseconds, rememberableList, rememberedColumns } from "../../stora
  * past its `expires_at` is overdue. Readers see it as expired, although a sweeper stores that only later.
  */
 
+/** The filters of a partner's request for reservations, as the contract describes them. */
 export interface ReservationFilters {
   readonly status?: Reservation["status"] | undefined;
   readonly rider_ref?: string | undefined;
@@ -167,6 +168,7 @@ const largestHolders = statement(
    order by holding.active desc, holding.partner_id`,
 );
 
+/** A partner's own limit of active reservations; null: the default applies. */
 type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
 
 /** Returns a partner's limit of active reservations, null for the default; undefined when there is no such partner. */
@@ -234,12 +236,13 @@ const statements = {
   ),
 };
 
+/** Selects reservations of any partner. */
 export interface ReservationsBy {
   readonly systemId: string;
-  /** The id, or the status `active`; empty for all. */
+  /** The id of the reservation, bike, ride or partner, or the status `active`; empty for all. */
   readonly id: string;
   readonly now: Date;
-  /** Left out: the newest ones. */
+  /** The reservation after which the page begins. Left out: it begins with the newest. */
   readonly after?: TimePosition;
   readonly limit: number;
 }

@@ -149,6 +149,7 @@ function reservationSieves(
 // NaN, and comparisons with NaN are false. The loops have no branches, because the processor would predict them wrongly
 // (storage/lists/conditions.ts). They write each row behind the kept ones, and keep it by adding 1 to `kept`.
 
+/** Returns the sieve that keeps reservations with a status. */
 function ofStatus(rows: SortedRows, status: Reservation["status"], now: number): Sieve {
   const [statuses, ends, code] = [rows.texts("status"), rows.numbers("expires_at"), rows.code("status", status)];
   // Overdue reservations count as expired, not as active.
@@ -165,6 +166,7 @@ function ofStatus(rows: SortedRows, status: Reservation["status"], now: number):
   };
 }
 
+/** Returns the sieve that keeps reservations which changed at `since` or later. Both times in milliseconds since 1970. */
 function updatedSince(rows: SortedRows, since: number, now: number): Sieve {
   const [updates, ends] = [rows.numbers("updated_at"), rows.numbers("expires_at")];
   return (found, n) => {

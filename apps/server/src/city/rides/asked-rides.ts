@@ -10,6 +10,7 @@ import type { DayFilters } from "./ride-day.rules.ts";
  * (`ride-day.rules.ts`).
  */
 
+/** The filters of a request for rides, as the contract describes them. An absent one matches every ride. */
 export interface RideFilters {
   readonly status?: string | undefined;
   readonly bike_id?: string | undefined;
@@ -60,6 +61,7 @@ export function describe(systemId: string, filters: RideFilters): AskedRides {
   };
 }
 
+/** Returns the filters other than times: neither by start nor by last change. */
 export function withoutTimes({ bike_id, station_id, status }: RideFilters): RideFilters {
   return { bike_id, station_id, status };
 }
@@ -69,6 +71,7 @@ export function ownerOf({ bike_id: bikeId, station_id: stationId }: RideFilters)
   return bikeId ?? stationId;
 }
 
+/** Returns the names of the filters that are given, sorted. */
 function namesOf(filters: RideFilters): (keyof RideFilters)[] {
   const names = Object.keys(listFilters.rides) as (keyof RideFilters)[]; // the contract's, which are those of the type
   return names.filter((name) => filters[name] !== undefined).sort();
@@ -76,6 +79,7 @@ function namesOf(filters: RideFilters): (keyof RideFilters)[] {
 
 const TIMES: readonly string[] = ["started_after", "started_before"];
 
+/** Tells whether rides are filtered by nothing but their start. */
 export function isStretchOfTime(names: readonly string[]): boolean {
   return names.every((name) => TIMES.includes(name));
 }

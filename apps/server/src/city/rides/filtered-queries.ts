@@ -111,7 +111,10 @@ export async function listFilteredRideRows(
   return rows;
 }
 
-/** Like `listFilteredRideRows`, without numbers from memory: counts all rides. */
+/**
+ * Like `listFilteredRideRows`, without numbers from memory: counts all rides. Its statement has no name, so that PostgreSQL
+ * plans it for its values.
+ */
 export function listCountedRideRows(
   db: QueryRunner,
   systemId: string,
@@ -123,19 +126,33 @@ export function listCountedRideRows(
 
 type QueryArguments = Parameters<QueryRunner["query"]>;
 
+/** Returns a request's filter with SQL that counts its rides. @param values those of the filter, then those of `sql` */
 function withTotal({ filter }: AskedRides, sql: string, values = filter.values): Filter {
   return { ...filter, total: { sql, values } };
 }
 
+/** Returns the stretches of the list by the remembered days, whose numbers count the rides of all bikes and stations. */
 function stretchesOfDays({ byDay }: AskedRides, days: KnownDays): Stretch[] {
   return stretchesOf(partsOf(days, byDay), days.upto, byDay);
 }
 
-/** The validity of numbers by day, and of counts by filter. */
+/** The validity of remembered numbers: they are valid while `sql` returns `value`. */
+interface Known {
+  readonly sql: string;
+  readonly value: number;
+  /** The remembered days; undefined when the numbers are not of days. */
+  readonly days?: PastDays;
+}
+
+/** Returns the validity of numbers by day. */
 const knownDays = (days: KnownDays) => ({ sql: lateChanges, value: days.lateChanges, days });
+/** Returns the validity of the counts of a bike's or station's rides. */
 const knownPast = (past: PastCount) => ({ sql: pastChanges, value: past.pastChanges });
 
-/** Returns the stretches of the list of a bike or a station. */
+/** Days of one part of the past. The rides of a bike or station are counted for each part. */
+const PART_DAYS = 30;
+
+/** Returns the stretches of the list of a bike or a station, by the counts of its own past rides. */
 function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays | undefined): Stretch[] {
   const { upto } = past;
   // Days of another state do not fit the counts. Without days, `changedIn` does not know what has changed.
@@ -146,9 +163,6 @@ function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays
   });
   return stretchesOf(parts, upto, byDay);
 }
-
-/** Days of one part of the past. The rides of a bike or station are counted for each part. */
-const PART_DAYS = 30;
 
 /**
  * Counts the past rides that pass filters: those that started at least three days ago and before every ride under way. When
@@ -178,14 +192,6 @@ async function countPast(db: QueryRunner, systemId: string, filters: RideFilters
  * are counted together by one sub-select.
  */
 const MAX_PLANNED = 6;
-
-/** The validity of remembered numbers: they are valid while `sql` returns `value`. */
-interface Known {
-  readonly sql: string;
-  readonly value: number;
-  /** The remembered days; undefined when the numbers are not of days. */
-  readonly days?: PastDays;
-}
 
 /** Maximum number of rides whose rows are all read to find a page. Among more rides, the index finds the page's rows. */
 const MAX_ROWS = 600;
@@ -346,6 +352,7 @@ function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, b
 /** Filters with which whole days are counted from the stored numbers of rides. */
 const NUMBERED: readonly string[] = ["status", "started_after", "started_before"];
 
+/** Tells whether a stretch begins and ends at midnight (UTC), or has no bound. */
 function isWholeDays({ from, to }: Pick<Stretch, "from" | "to">): boolean {
   return [from, to].every((ms) => !Number.isFinite(ms) || ms % DAY_MS === 0);
 }
@@ -355,6 +362,7 @@ function within({ from, to }: Pick<Stretch, "from" | "to">, bind: Bind): string 
   return `started_at >= ${bind(instant(from))}::timestamptz and started_at < ${bind(instant(to))}::timestamptz`;
 }
 
+/** Returns an instant as PostgreSQL reads it. */
 function instant(ms: number): string {
   if (Number.isFinite(ms)) return new Date(ms).toISOString();
   return ms < 0 ? "-infinity" : "infinity";

@@ -34,7 +34,9 @@ export interface DayIndex {
   renew(systemId: string, outdated: KnownDays): Promise<KnownDays | undefined>;
 }
 
+/** The dependencies of a day index. */
 export interface DayIndexOptions {
+  /** Reads the days that have changed. @param known the number of changes of each known day, by the beginning of the day */
   readonly read: (systemId: string, known: ReadonlyMap<number, number>) => Promise<ReadDays>;
   readonly clock: () => number;
   /** Milliseconds for which a request waits for the numbers. */
@@ -60,6 +62,7 @@ const MAX_SYSTEMS = 100;
 /** Maximum count of remembered numbers of all systems, 8 bytes each. Ten million rides in five years take 800,000. */
 const MAX_NUMBERS = 8_000_000;
 
+/** What a day index remembers of a system. */
 interface System {
   /** By the beginning of the day, milliseconds since 1970. */
   readonly days: Map<number, { readonly changes: number; readonly day: RideDay }>;
@@ -72,6 +75,7 @@ interface System {
   learning: Promise<void> | undefined;
 }
 
+/** Creates the day index of a process. */
 export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayIndexOptions): DayIndex {
   const systems = new Map<string, System>();
 
@@ -119,6 +123,7 @@ export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayInde
   };
 }
 
+/** Returns how many numbers a system's days take in memory. */
 function numbersOf({ days }: System): number {
   return days.values().reduce((sum, { day }) => sum + day.groups.length, 0);
 }
@@ -197,6 +202,7 @@ const MAX_FILTERS = 10_000;
 /** Milliseconds after which a filter is counted again. Too high: each page counts the rides of more days. */
 const MAX_COUNT_AGE_MS = 24 * 3_600_000;
 
+/** Creates the memory of a process for counts by filter. */
 export function createPastCounts(clock: () => number): PastCounts {
   const counts = new Map<string, { readonly count: PastCount; readonly at: number }>();
   const keyOf = (systemId: string, filter: string) => `${systemId}\n${filter}`;
@@ -224,6 +230,7 @@ export interface RideMemory {
   readonly days: DayIndex;
 }
 
+/** Creates the memory of a process. */
 export function createRideMemory(db: Database, clock: () => number): RideMemory {
   return {
     depths: createDepthIndex({ read: (systemId) => countRidesByHour(db, systemId), clock }),
@@ -270,7 +277,9 @@ const MAX_AGE_MS = 6 * 3_600_000;
 
 const HOUR_SECONDS = 3600;
 
+/** What a depth index remembers of a system. */
 interface KnownSystem {
+  /** The length of the list when a page was last read. */
   total: number;
   readonly hours: RideHours;
   /** Rides that started before the end of each hour. */
@@ -278,6 +287,7 @@ interface KnownSystem {
   readonly at: number;
 }
 
+/** Creates the depth index of a process. */
 function createDepthIndex(options: {
   readonly read: (systemId: string) => Promise<RideHours>;
   readonly clock: () => number;
@@ -318,6 +328,7 @@ function createDepthIndex(options: {
   };
 }
 
+/** Returns the sum of the numbers up to each of them. */
 function runningSums(numbers: readonly number[]): Float64Array {
   let sum = 0;
   return Float64Array.from(numbers, (n) => (sum += n));

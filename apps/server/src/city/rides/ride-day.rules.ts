@@ -2,13 +2,13 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 
 type Status = Tables["rides"]["status"];
 
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
-
 // Rules for filtered lists of rides, the youngest first (`filtered-queries.ts`). A process remembers for each past day how
 // many rides started in each hour, by status and last change (`RideDay`). `partsOf` and `stretchesOf` cut a list into
 // stretches of time, and give each the number of its rides if that follows from the days. The database counts the rides of
 // the other stretches. `spanOf` then finds where a page begins and ends.
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** Rides that started in the same hour, have a status, and were last changed at about the same time. */
 export interface RideGroup {
@@ -61,6 +61,7 @@ interface ChangeFilters {
 }
 
 const STATUSES: readonly Status[] = ["started", "completed", "cancelled"];
+/** The numbers of one group in `RideDay.groups`. */
 const WIDTH = 5;
 /** Maximum number of remembered groups of an hour. When an hour has more, the groups of each status are merged. */
 const MAX_GROUPS_OF_HOUR = 12;
@@ -71,7 +72,7 @@ export function rideDay(from: number, to: number, given: readonly RideGroup[]): 
   return {
     from,
     to,
-    statuses: together(groups, ({ status }) => status),
+    statuses: merged(groups, ({ status }) => status),
     isUnderWay: groups.some(({ status }) => status === "started"),
     groups: Float64Array.from(
       groups.flatMap(({ hour, status, first, last, n }) => [hour, STATUSES.indexOf(status), first, last, n]),
@@ -86,12 +87,12 @@ function withFewGroups(groups: readonly RideGroup[]): readonly RideGroup[] {
   const hasMany = ({ hour }: RideGroup) => (numbers.get(hour) ?? 0) > MAX_GROUPS_OF_HOUR;
   return [
     ...groups.filter((group) => !hasMany(group)),
-    ...together(groups.filter(hasMany), ({ hour, status }) => `${hour} ${status}`),
+    ...merged(groups.filter(hasMany), ({ hour, status }) => `${hour} ${status}`),
   ];
 }
 
 /** Merges the groups with the same key: adds up their rides, and widens the time of their changes. */
-function together<Group extends StatusOfDay>(groups: readonly Group[], keyOf: (group: Group) => string): Group[] {
+function merged<Group extends StatusOfDay>(groups: readonly Group[], keyOf: (group: Group) => string): Group[] {
   const found = new Map<string, Group>();
   for (const group of groups) {
     const { first, last, n } = found.get(keyOf(group)) ?? { ...group, n: 0 };
@@ -257,8 +258,8 @@ export function* byHour(
 ): Generator<CountedStretch> {
   let passed = 0;
   for (const stretch of stretches) {
-    const isHeld = passed < skip + limit && passed + stretch.n > skip;
-    const day = isHeld ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
+    const hasRidesOfPage = passed < skip + limit && passed + stretch.n > skip;
+    const day = hasRidesOfPage ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
     const parts = day === undefined ? [] : hoursOf(day, filters);
     if (parts.length > 0 && parts.every(isCounted)) yield* parts;
     else yield stretch;
@@ -266,6 +267,7 @@ export function* byHour(
   }
 }
 
+/** Tells whether the number of a stretch's rides is known. */
 function isCounted(stretch: Stretch): stretch is CountedStretch {
   return stretch.n !== undefined;
 }
@@ -287,6 +289,9 @@ export function* byHourBehind(
   }
 }
 
+/** Rides younger than this are not past yet. */
+const RECENT_MS = 2 * HOUR_MS;
+
 /** Returns about how many rides of a status started between two instants. Time after `upto` counts like the hours before. */
 export function ridesBetween(
   { days, upto, since }: PastDays,
@@ -304,9 +309,6 @@ export function ridesBetween(
   }
   return sum;
 }
-
-/** Rides younger than this are not past yet. */
-const RECENT_MS = 2 * HOUR_MS;
 
 /** Where the rides of a page are found. */
 export interface PageSpan {
@@ -377,6 +379,7 @@ export function behind(
 ): { readonly from: number; readonly to: number } {
   let to: number | undefined;
   let from = at;
+  // The rides that certainly follow `at`.
   let sure = 0;
   for (const stretch of stretches) {
     // The rides of the stretch that contains `at` do not count, because any number of them may precede the cursor.

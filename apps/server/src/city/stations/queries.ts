@@ -18,6 +18,7 @@ const columns = columnsOfTable("stations").only(
   "last_reported",
 );
 
+/** A station as a map shows it. */
 export type StationMapRow = RowOf<typeof columns>;
 
 const all = statement(

@@ -62,6 +62,7 @@ export function stationRoutes(
   };
 }
 
+/** Returns the endpoints of one station. */
 function stationRoutesOfOne(context: StationContext): Pick<StationRoutes, "get" | "history"> {
   return {
     get: async ({ params: { id }, query: { at }, request }) => {

@@ -8,6 +8,7 @@ import type { Page } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
 import { listStationsForMap, type StationMapRow } from "./queries.ts";
 
+/** The filters of a request for stations, as the contract describes them. An absent one matches every station. */
 export interface StationFilters {
   readonly status?: string | undefined;
   readonly region_id?: string | undefined;

@@ -2,6 +2,7 @@ import type { Queryable, QueryRunner, Transaction } from "../../storage/db/datab
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+/** A system: its id, and the name under which it is listed. */
 export type SystemRow = Pick<Tables["systems"], "system_id" | "name" | "created_at">;
 
 const insert = statement(
@@ -13,6 +14,7 @@ const insertPlaced = statement(
   "systems.insertPlaced",
   `insert into placed_systems (system_id) values ($1) on conflict (system_id) do nothing`,
 );
+// The operator's own systems: a sandbox's system has a row in `sandboxes`.
 const live = statement(
   "systems.live",
   `select system_id, name, created_at from systems

@@ -90,6 +90,7 @@ export function nameOfSystem(db: QueryRunner, systemId: string): Promise<string 
   return findSystemName(db, systemId);
 }
 
+/** Tells whether a system exists. A sandbox counts, too. */
 export async function hasSystem(db: QueryRunner, systemId: string): Promise<boolean> {
   return (await findSystemName(db, systemId)) !== undefined;
 }
