@@ -49,7 +49,12 @@ export function createEventBlocks(): EventBlocks {
   const days = new Map<string, Day>();
 
   /** Counts the blocks of a day that are full and not counted yet. @returns undefined when the day has no events */
-  async function countedDay(db: QueryRunner, systemId: string, partnerId: string, day: string): Promise<Day | undefined> {
+  async function countedDay(
+    db: QueryRunner,
+    systemId: string,
+    partnerId: string,
+    day: string,
+  ): Promise<Day | undefined> {
     const { first, last } = await findBoundsOfDay(db, systemId, day);
     if (first === null || last === null) return undefined;
     const key = JSON.stringify([systemId, partnerId, day]);

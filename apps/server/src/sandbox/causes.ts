@@ -100,6 +100,7 @@ async function watchedStation(acts: CityActs, context: CommandContext, event: st
   const mayBeTold = event === "station.back_to_normal";
   const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeTold });
   if (watched === undefined) throw serviceError("not_found", "threshold", { event });
+  // With `count`, as `Threshold` of the contract calls it.
   return { ...watched, count: watched.count_of };
 }
 

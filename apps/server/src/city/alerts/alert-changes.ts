@@ -29,7 +29,7 @@ import {
 
 // Changes of alerts by commands on the fleet (stations that go offline) and by feeds. Callers lock the stations first.
 
-/** The context in which a command changes alerts. */
+/** The command that changes alerts: the part of a `FleetCommand` that is needed here. */
 export interface AlertCommand extends Command {
   locks(kind: "alerts"): void;
   record(event: NewEvent): void;

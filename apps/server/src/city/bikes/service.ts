@@ -42,6 +42,7 @@ export async function findPublicBike(
 }
 
 const SWEEP_INTERVAL_MS = 60_000;
+/** Public ids deleted in one transaction. */
 const BATCH_SIZE = 1000;
 
 /** Deletes retired public ids that `findPublicBike` no longer finds. */
@@ -107,8 +108,7 @@ export function listBikeChanges(
   const conditions = conditionsOf(listFilters.bikes, filters);
   const { vehicle_state: state, station_id: station, bbox } = filters;
   // A deleted bike has the state `removed`, and neither a station nor a position.
-  const showsRemoved =
-    (state === undefined || state === "removed") && station === undefined && bbox === undefined;
+  const showsRemoved = (state === undefined || state === "removed") && station === undefined && bbox === undefined;
   const present = { table: "bikes", json: "json", condition: "system_id = $1" };
   const rows = showsRemoved ? [present, removed] : [present];
   return listChanges(context, whose, { name: "bikes", rows, values: [whose.systemId], filters: conditions }, range);

@@ -2,7 +2,7 @@ import { type Fields, type FieldType, INTERNATIONAL_PHONE, isPathStep, type Loca
 import licences from "spdx-license-ids/index.json" with { type: "json" };
 import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts";
 
-/**
+/*
  * This file parses and checks the values of facts that an operator sets for GBFS. Its first part parses OpenStreetMap's
  * `opening_hours`, which GBFS 3.0 uses. It checks the words, their order and the times, but not holidays, which differ
  * between countries.

@@ -111,7 +111,10 @@ export async function lockFeedBikes({ tx, systemId }: Command, ids: readonly str
   return ids.length === 0 ? [] : tx.query<BikeRow>(lockBikes, [systemId, ids]);
 }
 
-/** A bike that was inserted, with its JSON; null when no webhook endpoint subscribes to `bike.state_changed`. */
+/**
+ * A bike of a feed that was inserted, with its JSON; null when no webhook endpoint subscribes to `bike.state_changed`.
+ * Bikes of the operator have the same type in `command-queries.ts`, which only `command.ts` may import.
+ */
 export interface InsertedBike {
   readonly id: string;
   readonly json: string | null;

@@ -1,5 +1,6 @@
-/** SQL for the docks of the operator's stations, which follow their bikes. */
 import { STATES_IN_DOCK } from "@bikeshare/rules";
+
+// SQL for the docks of the operator's stations, which follow their bikes.
 
 /** Returns the condition that a bike `b` occupies a dock, by its state (`STATES_IN_DOCK`). */
 export const standsInDock = (b: string) =>

@@ -386,9 +386,11 @@ function movedBike(
   const [from, to] = [before.ended_at.getTime(), after.ended_at.getTime()];
   const [knownState, knownLocation] = [datedState(bike), datedLocation(bike)];
   // Whether the ride's original end wrote the known location.
-  const isLocationOfEnd = knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
+  const isLocationOfEnd =
+    knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
   const where = endLocation(after, item, stations) ?? (isLocationOfEnd ? knownLocation.value : undefined);
-  const location = where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isLocationOfEnd);
+  const location =
+    where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isLocationOfEnd);
   // Whether the ride's original end wrote the known state.
   const isStateOfEnd = knownState.at === from && knownState.value.reported_state === "available";
   const state = replaced(knownState, { at: to, value: BACK_FROM_RIDE }, isStateOfEnd);

@@ -147,7 +147,7 @@ export async function lockQuotas(tx: Transaction, systemId: string, partnerIds: 
   await tx.query(lockQuota, [systemId, partnerIds]);
 }
 
-/** A reservation and its bike. */
+/** The id of a reservation, and its bike. */
 export type HeldBike = Pick<Row, "id" | "bike_id">;
 
 /** Returns a partner's reservations that have not been ended, overdue ones included. */
@@ -197,12 +197,13 @@ export function lockReservations(
 }
 
 /** The outcome of an active reservation. */
-export type ReservationOutcome = { readonly id: string } & (
+export type ReservationOutcome = { readonly id: string } &
   /** `at`: when the ride starts. */
-  | { readonly status: "fulfilled"; readonly rideId: string; readonly at: Date }
-  | { readonly status: "cancelled"; readonly reason: NonNullable<Row["cancel_reason"]> }
-  | { readonly status: "expired" }
-);
+  (
+    | { readonly status: "fulfilled"; readonly rideId: string; readonly at: Date }
+    | { readonly status: "cancelled"; readonly reason: NonNullable<Row["cancel_reason"]> }
+    | { readonly status: "expired" }
+  );
 
 /** A reservation that has just ended. */
 export interface ClosedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "created_at" | "expires_at"> {

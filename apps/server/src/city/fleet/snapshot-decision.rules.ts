@@ -46,7 +46,7 @@ export interface BikeRow extends FeedBike, Pick<Tables["bikes"], "id" | "source"
   readonly reported_at: number | null;
 }
 
-/** Returns the state of a bike that GBFS describes by two flags. A bike that is both disabled and reserved counts as disabled. */
+/** Returns the state of a bike by GBFS's two flags. A bike that is both disabled and reserved counts as disabled. */
 export function vehicleState(flags: Pick<VehicleReport, "is_disabled" | "is_reserved">): Bike["vehicle_state"] {
   if (flags.is_disabled) return "non_operational";
   return flags.is_reserved ? "reserved" : "available";

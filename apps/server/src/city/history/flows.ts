@@ -46,7 +46,9 @@ export async function listFlows(
   const { day: today } = await findLocalTime(db, timeZone, new Date(clock()));
   const { from, to } = readDayRange(query, { to: addDays(today, -1), days: 7 });
   const progress = await findSumProgress(db, systemId);
+  // Every pair of ids follows the pair of empty ids.
   const after = page.kind === "cursor" ? page.after : (["", ""] as const);
+  // One pair more than may be shown, to see whether the list goes on.
   const limit = MAX_PAIRS + 1;
   const pairs = await listPairs(db, systemId, { from, to, stationId: query.station_id, after, limit });
   const summedTo = progress?.flows_to?.toISOString() ?? null;

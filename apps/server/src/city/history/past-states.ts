@@ -3,7 +3,7 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
 import { insertPastStates, type RecordedState } from "./queries.ts";
 import { insertMarksBetween } from "./sums-queries.ts";
 
-/** The state of a station with docks from an instant on, before the station was created here. */
+/** The invented state of a station with docks from an instant on, before the station was created here. */
 export interface PastState {
   readonly stationId: string;
   /** Milliseconds since 1970. */
@@ -24,7 +24,7 @@ const OFFLINE_FLAGS =
   FLAG_UNITS.offline_reason * positionOf(OFFLINE_REASONS, "operator");
 
 /**
- * Records the states of a system's stations in a period before they were created here. Call it for the latest period first;
+ * Records the invented states of the demo city's stations in a period before they were created here. Call it for the latest period first;
  * there must be no gap between periods.
  * @param states of the period, with every station's state at its beginning
  */

@@ -50,6 +50,7 @@ export async function listReservations(
         sieves: (rows) => reservationSieves(rows, filters, now),
         keyOf: ({ at, id }) => ({ time: Date.parse(at), id }),
       });
+  // The database finds the page when the partner's reservations are not in memory.
   const rows = remembered ?? (await filtered.read(owner, (db) => listReservationPage(db, scope, filters, request)));
   return toPage(request, rows, (json) => timePositionOf(json, "created_at"));
 }
