@@ -98,8 +98,9 @@ async function skipEvents(
       start = { day, position: upto };
     }
     const first = await findPositionAfter(db, systemId, viewer, start, left);
-    // Returns the position before `first`. `first` is undefined only when the events of the day have just been deleted. Then the page begins with the next day: an
-    // empty page would have no cursor, and its reader would take the list for ended.
+    // Returns the position before `first`. `first` is undefined only when the events of the day have just been deleted.
+    // Then the page begins with the next day: an empty page would have no cursor, and its reader would take the list for
+    // ended.
     return first === undefined ? start : { day, position: first - 1 };
   });
 }

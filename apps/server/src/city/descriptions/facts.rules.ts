@@ -60,7 +60,10 @@ export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly Sai
   return byId;
 }
 
-/** Converts GBFS's record of a system (`system_information`) to facts: one fact may replace two GBFS fields. Omits the source's id. */
+/**
+ * Converts GBFS's record of a system (`system_information`) to facts: one fact may replace two GBFS fields. Omits the
+ * source's id.
+ */
 function systemRecord({ system_id: _, languages, license_id, license_url, ...system }: Values): Values {
   const [language] = (languages ?? []) as readonly unknown[];
   return { ...system, language: system["language"] ?? language, licence: license_id ?? license_url };

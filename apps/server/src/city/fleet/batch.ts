@@ -74,9 +74,9 @@ interface BatchSteps<Item, Declared extends ErrorCode, Facts> {
 }
 
 /**
- * Like `runBatch`, for commands that may run the items of several calls in one transaction (`combined` in `routes.ts`). Items
- * of a call that was answered before (`context.answered`) are locked like the others, because locking does not wait until
- * the repeated calls are found. They are not decided: their caller gets the stored answer.
+ * Like `runBatch`, for commands that may run the items of several calls in one transaction (`combined` in `routes.ts`).
+ * Items of a call that was answered before (`context.answered`) are locked like the others, because locking does not wait
+ * until the repeated calls are found. They are not decided: their caller gets the stored answer.
  */
 export function runSharedBatch<Item, Declared extends ErrorCode, Facts>(
   context: CommandContext,

@@ -108,7 +108,10 @@ async function writeCounters(
   return operated.length + mirroredShifts.length > 0;
 }
 
-/** Writes a command's events and notices, notifies listeners, and finally updates the stored counts of list rows (`city/counts`). */
+/**
+ * Writes a command's events and notices, notifies listeners, and finally updates the stored counts of list rows
+ * (`city/counts`).
+ */
 function writeEffects(command: Command, { events, channels, counts }: Effects): void {
   const { tx, systemId, ids } = command;
   recordEvents(tx, command, events);

@@ -57,7 +57,10 @@ export function cancelRides(
   return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
-/** Ends rides in one transaction, for `endAbandonedRides`. A bike whose location was not reported since its ride began becomes `missing`. */
+/**
+ * Ends rides in one transaction, for `endAbandonedRides`. A bike whose location was not reported since its ride began
+ * becomes `missing`.
+ */
 function abandonRides(
   context: CommandContext,
   systemId: string,

@@ -196,14 +196,12 @@ export function lockReservations(
   return tx.query<LockedReservation>(lock, [systemId, ids]);
 }
 
-/** The outcome of an active reservation. */
-export type ReservationOutcome = { readonly id: string } &
-  /** `at`: when the ride starts. */
-  (
-    | { readonly status: "fulfilled"; readonly rideId: string; readonly at: Date }
-    | { readonly status: "cancelled"; readonly reason: NonNullable<Row["cancel_reason"]> }
-    | { readonly status: "expired" }
-  );
+/** The outcome of an active reservation. `at`: when the ride starts that fulfils it. */
+export type ReservationOutcome = { readonly id: string } & (
+  | { readonly status: "fulfilled"; readonly rideId: string; readonly at: Date }
+  | { readonly status: "cancelled"; readonly reason: NonNullable<Row["cancel_reason"]> }
+  | { readonly status: "expired" }
+);
 
 /** A reservation that has just ended. */
 export interface ClosedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "created_at" | "expires_at"> {

@@ -21,7 +21,10 @@ const compared = columnsOfTable("rides").only(
   "rider_category",
 );
 
-/** The columns of a past ride's line in `copy`'s text format (`pastRideLines`), in order: first those that all rides of an import have in common. */
+/**
+ * The columns of a past ride's line in `copy`'s text format (`pastRideLines`), in order: first those that all rides of an
+ * import have in common.
+ */
 const lineColumns = [
   ...["system_id", "status", "source", "import_id", "updated_at"],
   ...compared.names,

@@ -167,7 +167,10 @@ async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Prom
   );
 }
 
-/** Checks that `moveBikesOut` missed no bike. @throws TransactionConflict when a bike came to one of the stations before they were locked */
+/**
+ * Checks that `moveBikesOut` missed no bike.
+ * @throws TransactionConflict when a bike came to one of the stations before they were locked
+ */
 async function checkBikesLeft({ tx, systemId }: FleetCommand, ids: readonly string[]): Promise<void> {
   if ((await listBikesAt(tx, systemId, ids)).length > 0) throw new TransactionConflict();
 }

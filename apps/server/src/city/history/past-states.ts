@@ -24,8 +24,8 @@ const OFFLINE_FLAGS =
   FLAG_UNITS.offline_reason * positionOf(OFFLINE_REASONS, "operator");
 
 /**
- * Records the invented states of the demo city's stations in a period before they were created here. Call it for the latest period first;
- * there must be no gap between periods.
+ * Records the invented states of the demo city's stations in a period before they were created here. Call it for the latest
+ * period first; there must be no gap between periods.
  * @param states of the period, with every station's state at its beginning
  */
 export async function recordPastStates(

@@ -215,7 +215,10 @@ async function lastingStations(
  */
 const MAX_STATION_SUM_DAYS = 7;
 
-/** Returns the sums of each station over a period, which is widened to whole hours. @throws ServiceError `invalid_parameter` */
+/**
+ * Returns the sums of each station over a period, which is widened to whole hours.
+ * @throws ServiceError `invalid_parameter`
+ */
 export async function sumsOfStations(
   { db, clock }: SummaryContext,
   systemId: string,

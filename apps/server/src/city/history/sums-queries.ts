@@ -199,8 +199,8 @@ const markRideHours = statement(
 );
 
 /**
- * Marks hours in which written rides start or end, but not their days of flows (`insertFlowMarks` does). An hour without any counted ride is marked as never summed (`is_first`),
- * so that readers get null instead of 0 until it is summed.
+ * Marks hours in which written rides start or end, but not their days of flows (`insertFlowMarks` does). An hour without
+ * any counted ride is marked as never summed (`is_first`), so that readers get null instead of 0 until it is summed.
  */
 export async function insertRideMarks(tx: Transaction, systemId: string, hours: readonly Date[]): Promise<void> {
   if (hours.length > 0) await tx.query(markRideHours, [systemId, hours]);
