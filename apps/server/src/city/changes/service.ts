@@ -15,11 +15,11 @@ export {
 
 /** Tells up to which position the changes of lists are complete. */
 export interface ChangeWatch {
-  /** Call it before the rows of a walk are read. @param whose the caller */
+  /** Returns the state of a list's changes. Call it before the rows of a walk are read. @param whose the caller */
   standing(table: FollowedTable, whose: { readonly systemId: string; readonly partnerId: string }): Promise<Standing>;
 }
 
-/** @param primary reads the primary, because a replica does not see running transactions */
+/** Creates the watch of a process. @param primary reads the primary, as a replica does not see running transactions */
 export function createChangeWatch(primary: ReadPool): ChangeWatch {
   const horizonOf = (table: FollowedTable) => askTogether(() => findHorizon(primary, table));
   const horizons = {

@@ -159,7 +159,7 @@ function decide(
 }
 
 /**
- * Returns the station and vehicle type that a request names.
+ * Returns the station and vehicle type that a request names. The station is empty when the request names a bike.
  * @throws ServiceError when it names both a station and a bike, or neither
  */
 function wantedBy({ station_id, bike_id, vehicle_type_id }: ReservationRequest): WantedBike {
