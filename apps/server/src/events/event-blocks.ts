@@ -49,12 +49,7 @@ export function createEventBlocks(): EventBlocks {
   const days = new Map<string, Day>();
 
   /** Counts the blocks of a day that are full and not counted yet. @returns undefined when the day has no events */
-  async function countedDay(
-    db: QueryRunner,
-    systemId: string,
-    partnerId: string,
-    day: string,
-  ): Promise<Day | undefined> {
+  async function readDay(db: QueryRunner, systemId: string, partnerId: string, day: string): Promise<Day | undefined> {
     const { first, last } = await findBoundsOfDay(db, systemId, day);
     if (first === null || last === null) return undefined;
     const key = JSON.stringify([systemId, partnerId, day]);
@@ -84,7 +79,7 @@ export function createEventBlocks(): EventBlocks {
   }
   return {
     async *behind(db, systemId, viewer, { day, position }) {
-      const known = await countedDay(db, systemId, viewer.partnerId, day);
+      const known = await readDay(db, systemId, viewer.partnerId, day);
       if (known === undefined) return;
       const { from, upto, counts } = known;
       const names = viewer.names.map((name) => eventNames.indexOf(name));
