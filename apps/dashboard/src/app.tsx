@@ -63,6 +63,10 @@ function FramedPage({ page }: { readonly page: Page }) {
   );
 }
 
+/**
+ * A list, the page of one of its rows (`Page.list` names the list), or a page that is neither. A wide window shows a list
+ * and the open row side by side.
+ */
 function ListOrItem({ page }: { readonly page: Page }) {
   const isWide = useIsWide();
   const isList = pages.some(({ list }) => list === page.path);

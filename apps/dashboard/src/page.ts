@@ -37,6 +37,7 @@ export interface Page {
 /** A suggestion of the palette: the page with filters set, or the page because of something on it. */
 interface View {
   readonly title: string;
+  /** Words besides the title by which the view is found, with spaces between them. */
   readonly words: string;
   /** The filters. Undefined: the page without filters. */
   readonly query?: Readonly<Record<string, string>>;
@@ -71,6 +72,7 @@ export const importId = ownPage("Import", /^(import|gbfs)_\w+$/);
 
 /** Returns a kind of id whose pages are below their list: `…/rides/<id>`. */
 function ownPage(label: string, pattern: RegExp): IdKind {
+  // The id comes before the query, which may name the system.
   return { label, pattern, address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`) };
 }
 
@@ -81,7 +83,7 @@ export const route: IdKind = {
   address: (page, id) => withParameter(page, "q", id),
 };
 
-/** Returns an address with a parameter added to its query. */
+/** Returns an address with a parameter added to its query. (`withParameter` in pages/scope.ts changes parameters alone.) */
 export function withParameter(address: string, name: string, value: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }

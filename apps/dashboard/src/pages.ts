@@ -34,7 +34,7 @@ const account: readonly Page[] = [
   },
 ];
 
-/** In the order of the navigation. */
+/** Every page, in the order of the navigation. */
 const allPages: readonly Page[] = [
   ...partnerPages,
   ...operatorPages,
@@ -42,12 +42,12 @@ const allPages: readonly Page[] = [
   ...(import.meta.env.DEV ? [examples] : []),
 ];
 
-/** Returns the page at an address such as `/partners/partner_1/overview`. */
-export function pageAt(path: string): Page | undefined {
-  return pages.find((page) => new RegExp(`^${page.path.replaceAll(/:\w+/g, "[^/]+")}$`).test(path));
-}
-
 /** The available pages. In a frame of the operator's portal: only a partner's pages, without those about accounts. */
 export const pages: readonly Page[] = isEmbedded
   ? allPages.filter(({ audience, isAboutAccounts }) => audience === "partner" && isAboutAccounts !== true)
   : allPages;
+
+/** Returns the page at an address such as `/partners/partner_1/overview`. */
+export function pageAt(path: string): Page | undefined {
+  return pages.find((page) => new RegExp(`^${page.path.replaceAll(/:\w+/g, "[^/]+")}$`).test(path));
+}

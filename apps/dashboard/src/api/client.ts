@@ -66,6 +66,7 @@ interface AnyRequest {
  */
 const UNREACHED_STATUSES = [502, 503, 504];
 
+/** Returns a client with a function for each endpoint. Pages use the only one, `api` in api.ts. */
 export function createClient(options: ClientOptions): ConsoleClient {
   const tagged: Tagged = new Map();
   const nouns = Object.entries(routes).map(([noun, verbs]) => [
@@ -139,7 +140,7 @@ async function reach(address: string, options: ClientOptions, init: RequestInit)
 
 /**
  * Returns the address of a route such as `GET /console/v1/session`, with its parameters filled in. The route may lack the
- * method.
+ * method. Leaves out parts of the query that are undefined or empty. Pages use it for links to files and for live updates.
  */
 export function addressOf(route: string, params: AnyRequest["params"] = {}, query: AnyRequest["query"] = {}): string {
   const path = route

@@ -22,6 +22,7 @@ export function createConnection(onRecovered: () => void): Connection {
   let probe: ReturnType<typeof setInterval> | undefined;
   const listeners = new Set<() => void>();
   const report = (isReached: boolean) => {
+    // A probe runs exactly while the connection is lost, so this report changes nothing.
     if (isReached === (probe === undefined)) return;
     clearInterval(probe);
     probe = isReached ? undefined : setInterval(probeOnce, PROBE_INTERVAL_MS);

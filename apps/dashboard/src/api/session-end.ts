@@ -9,6 +9,7 @@ export const SESSION_KEY = ["session"] as const;
 let typedOn: string | undefined;
 /** Elements with unsaved input on the page `typedOn`: forms, and fields outside of forms. */
 const typedIn = new Set<Element>();
+/** The form whose `submit` event is being handled. */
 let submitted: Element | undefined;
 
 /** Starts to record which forms have unsaved input, and which form is being submitted. */
@@ -27,6 +28,7 @@ export function watchTyping(): void {
     "submit",
     ({ target }) => {
       submitted = target instanceof Element ? target : undefined;
+      // After the form's own handler, which may call `submission`.
       setTimeout(() => (submitted = undefined));
     },
     { capture: true },
@@ -60,6 +62,7 @@ export function endSession(): void {
 
 /** Lets the pages refresh their data again, and reloads what they show. */
 export function resumePages(): Promise<void> {
+  // Undefined: pages refresh again whenever the window has the focus.
   focusManager.setFocused(undefined);
   return queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 }

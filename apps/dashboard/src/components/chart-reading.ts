@@ -44,7 +44,9 @@ export function useReading({ layout, times, onRange }: ReadingOptions) {
   return { at, range, handlers: { ...keyHandlers(reading), ...usePointerHandlers(reading) } };
 }
 
+/** Where the reader is in the chart, and the functions with which the handlers of keys and pointers move them. */
 interface Reading {
+  /** The step at which the reader is. Undefined: at none. */
   readonly at: number | undefined;
   /** The index of the last step. */
   readonly last: number;
@@ -53,6 +55,7 @@ interface Reading {
   readonly canChoose: boolean;
   readonly setAt: (at: number | undefined) => void;
   readonly setAnchor: (anchor: number | undefined) => void;
+  /** Moves the reader to a step. `isChoosing`: the range from the step where this began is selected. */
   readonly move: (index: number, isChoosing: boolean) => void;
   /** Passes the selected range, if any, to `onRange`. */
   readonly choose: () => void;

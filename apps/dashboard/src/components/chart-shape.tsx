@@ -6,8 +6,11 @@ import type { Series } from "./chart-scale.ts";
 const MAX_SEPARATE_BARS = 200;
 
 interface ShapeProps {
+  /** All series of the chart. */
   readonly series: readonly Series[];
+  /** The one to draw. */
   readonly each: Series;
+  /** Its index in `series`. Bars and areas are stacked on those of their kind with a lower index. */
   readonly position: number;
   readonly layout: Layout;
 }
@@ -27,6 +30,7 @@ export function Shape({ series, each, position, layout }: ShapeProps) {
   );
 }
 
+/** Rounds to a tenth of a pixel, which keeps the paths short. */
 const rounded = (value: number) => Math.round(value * 10) / 10;
 
 function linePath(values: Series["values"], { x, y }: Layout): string {
@@ -65,12 +69,14 @@ function areaPath(values: Series["values"], bottoms: readonly number[], { x, y }
 }
 
 function barsPath(values: Series["values"], bottoms: readonly number[], { x, y, count }: Layout): string {
-  const gap = count <= MAX_SEPARATE_BARS && x(1) - x(0) > 4 ? Math.min(2, (x(1) - x(0)) * 0.2) : 0;
+  const barPx = x(1) - x(0);
+  const gap = count <= MAX_SEPARATE_BARS && barPx > 4 ? Math.min(2, barPx * 0.2) : 0;
   return values
     .map((value, index) => {
       if (value === null || value === 0) return "";
       const [left, right] = [rounded(x(index) + gap / 2), rounded(x(index + 1) - gap / 2)];
       const bottom = rounded(y(bottoms[index] ?? 0));
+      // At least one pixel high, so that a small value is visible.
       const top = Math.min(rounded(y((bottoms[index] ?? 0) + value)), bottom - 1);
       return `M${left} ${bottom}V${top}H${right}V${bottom}Z`;
     })

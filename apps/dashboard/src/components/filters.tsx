@@ -3,7 +3,7 @@ import { useId, useRef, useState } from "preact/hooks";
 import { type Choice, SelectField, TextField } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 import { InstantField } from "./instant-field.tsx";
-import { openBeside } from "./menu.tsx";
+import { placeAtButton } from "./menu.tsx";
 import { timedText } from "./time.tsx";
 import "./filters.css";
 
@@ -132,7 +132,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
   /** Moves the box to its button, and the focus to the first control in the box. */
   const place = () => {
     if (opener.current === null || box.current === null) return;
-    openBeside(box.current, opener.current);
+    placeAtButton(box.current, opener.current);
     box.current.querySelector<HTMLElement>("input, select, button")?.focus();
   };
   const choose = (name: string) => {
@@ -158,6 +158,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
         class="chip-button"
         popovertarget={id}
         aria-expanded={isOpen}
+        // Marks the button for the key `/`, which focuses the filters (shortcuts.tsx).
         data-filter={only === undefined ? "add" : undefined}
       >
         {button}

@@ -16,8 +16,8 @@ interface MenuProps {
 const GAP_PX = 4;
 
 /**
- * A button that opens a list of actions above the page. The browser closes it on Escape and on a press elsewhere. The
- * items are plain links and buttons, in the order of the keyboard.
+ * A button that opens a list of actions in front of the page. The browser closes it on Escape and on a press elsewhere. The
+ * items are plain links and buttons: Tab goes through them, the arrow keys do not.
  */
 export function Menu({ button, label, children, variant = "quiet" }: MenuProps) {
   const id = useId();
@@ -44,7 +44,7 @@ export function Menu({ button, label, children, variant = "quiet" }: MenuProps) 
         onToggle={(event) => {
           const opens = event.newState === "open";
           setOpen(opens);
-          if (opens && buttonRef.current && menuRef.current) openBeside(menuRef.current, buttonRef.current);
+          if (opens && buttonRef.current && menuRef.current) placeAtButton(menuRef.current, buttonRef.current);
         }}
         // Closes the menu when one of its items is pressed.
         onClick={(event) => {
@@ -57,15 +57,18 @@ export function Menu({ button, label, children, variant = "quiet" }: MenuProps) 
   );
 }
 
-/** Puts a menu below its button where there is room, else above, and inside the window if it fits there. */
-export function openBeside(menu: HTMLElement, button: HTMLElement): void {
+/**
+ * Places an open popover (a menu, or the box of a filter) below its button where there is room, else above, and inside the
+ * window if it fits there.
+ */
+export function placeAtButton(popover: HTMLElement, button: HTMLElement): void {
   const at = button.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = menu;
+  const { offsetWidth: width, offsetHeight: height } = popover;
   const below = at.bottom + GAP_PX;
   const top = below + height <= innerHeight ? below : Math.max(GAP_PX, at.top - height - GAP_PX);
   const left = Math.max(GAP_PX, Math.min(at.left, innerWidth - width - GAP_PX));
-  menu.style.top = `${top}px`;
-  menu.style.left = `${left}px`;
+  popover.style.top = `${top}px`;
+  popover.style.left = `${left}px`;
 }
 
 interface MenuItemProps {

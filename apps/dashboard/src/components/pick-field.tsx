@@ -25,8 +25,8 @@ export function PickField({ label, hint, choices = [], chosen, onChange }: PickF
   const pick = (input: HTMLInputElement, found: Choice | undefined) => {
     setTyped(found === undefined ? input.value : "");
     if (found !== undefined) onChange([...chosen, found.value]);
-    const isOpen = found === undefined && input.value !== "";
-    input.setCustomValidity(isOpen ? "Choose one of the list, or empty the field." : "");
+    const isUnmatched = found === undefined && input.value !== "";
+    input.setCustomValidity(isUnmatched ? "Choose one of the list, or empty the field." : "");
   };
   return (
     <div class="stack">

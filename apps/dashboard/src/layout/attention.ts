@@ -42,6 +42,7 @@ function countByPage(
 ): ReadonlyMap<string, number> {
   const open = checks.filter(({ acknowledged, severity }) => acknowledged === null && severity !== "info");
   const pages = Map.groupBy(open, ({ link }) => {
+    // The overview lists every problem, also those that no other page shows.
     const page = link?.page ?? "overview";
     return renamed[page] ?? page;
   });

@@ -23,6 +23,7 @@ export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
         <p class="nav-heading">{membershipName(current)}</p>
       )}
       <PaletteButton onOpen={onPalette} />
+      {/* A partner's pages have no group. */}
       {[undefined, ...navigationGroups].map((group) => (
         <Group key={group} title={group} pages={listed.filter((page) => page.group === group)} current={current} />
       ))}
@@ -36,6 +37,7 @@ export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
 }
 
 interface GroupProps {
+  /** The heading. Undefined: the group has none. */
   readonly title: string | undefined;
   readonly pages: readonly Page[];
   readonly current: Membership;

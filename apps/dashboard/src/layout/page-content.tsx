@@ -42,6 +42,7 @@ export function PageContent({ page, isBeside = false }: PageContentProps) {
     );
     return () => void (isCurrent = false);
   }, [page]);
+  // Also when the page beside a list is closed, whose title then gives way to that of the list.
   useEffect(() => {
     document.title = `${page.title} · ${name}`;
   }, [page, name, isBeside]);

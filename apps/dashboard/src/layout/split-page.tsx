@@ -71,6 +71,7 @@ function useInSight(side: { readonly current: HTMLElement | null }, isOpen: bool
     const begin = Math.max(0, TOP_PX - frame.getBoundingClientRect().top);
     const place = () => {
       const fits = box.offsetHeight <= innerHeight - 2 * TOP_PX;
+      // The class makes the page stick to the window's top.
       box.classList.toggle("split-low", fits);
       box.style.marginTop = fits ? "0" : `${begin}px`;
     };

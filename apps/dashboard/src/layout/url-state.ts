@@ -25,12 +25,13 @@ export interface UrlState {
   readonly link: (path: string, parameters?: Readonly<Record<string, string>>) => string;
 }
 
+/** Returns the state of the open page. The component is rendered again when the address changes. */
 export function useUrlState(): UrlState {
   const [path, navigate] = useLocation();
   const search = useSearch();
   const parameters = new URLSearchParams(search);
   const get = (name: string) => parameters.get(name) ?? "";
-  const change = (changes: Readonly<Record<string, string>>) => addressOf(path, { ...given(parameters), ...changes });
+  const change = (changes: Readonly<Record<string, string>>) => addressOf(path, { ...valuesOf(parameters), ...changes });
   return {
     get,
     given: (names) =>
@@ -44,12 +45,12 @@ export function useUrlState(): UrlState {
           ? undefined
           : () => (history.state === FROM_LIST ? history.back() : navigate(change({ cursor: "" }))),
     }),
-    here: (to) => addressOf(to, given(parameters)),
+    here: (to) => addressOf(to, valuesOf(parameters)),
     link: (to, more = {}) => addressOf(to, { system: get("system"), ...more }),
   };
 }
 
-function given(parameters: URLSearchParams): Record<string, string> {
+function valuesOf(parameters: URLSearchParams): Record<string, string> {
   return Object.fromEntries(parameters);
 }
 

@@ -48,7 +48,10 @@ export function addressIn(
   return search === "" ? path : `${path}?${search}`;
 }
 
-/** Returns the parameters of an address with one changed, or removed if the value is empty. */
+/**
+ * Returns the parameters of an address with one changed, or removed if the value is empty or undefined. The function of the
+ * same name in page.ts adds a parameter to a whole address.
+ */
 export function withParameter(search: URLSearchParams, name: string, value: string | undefined): URLSearchParams {
   const next = new URLSearchParams(search);
   if (value === undefined || value === "") next.delete(name);

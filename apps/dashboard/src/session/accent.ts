@@ -7,6 +7,7 @@ type Rgb = readonly [number, number, number];
 const MIN_CONTRAST = 4.5;
 /** How much darker or lighter each step makes a colour, as a share of the way to black or white. */
 const STEP = 0.04;
+/** The same, for the colour of a control under the pointer. */
 const HOVER_STEP = 0.14;
 
 const WHITE: Rgb = [255, 255, 255];
@@ -42,6 +43,7 @@ export function parse(hex: string): Rgb {
   return [part(1), part(3), part(5)];
 }
 
+/** Returns the first shade on the way from a colour to black or white that is enough; `towards` itself if none is before. */
 function until(color: Rgb, towards: Rgb, isEnough: (shade: Rgb) => boolean): Rgb {
   for (let part = 0; part < 1; part += STEP) {
     const shade = mix(color, towards, part);

@@ -20,6 +20,7 @@ export function EndedDialog({ personId }: { readonly personId: string }) {
     };
   }, [personId]);
   const giveUp = () => {
+    // Null: nobody is signed in. `SessionGate` then leads to the sign-in page.
     queries.setQueryData(SESSION_KEY, null);
     return resumePages();
   };

@@ -17,9 +17,9 @@ export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonP
   const [error, setError] = useState<string>();
   // A browser that goes back from the provider may show this page as it was, so the button must be usable again.
   useEffect(() => {
-    const rest = () => setIsPending(false);
-    addEventListener("pageshow", rest);
-    return () => removeEventListener("pageshow", rest);
+    const enable = () => setIsPending(false);
+    addEventListener("pageshow", enable);
+    return () => removeEventListener("pageshow", enable);
   }, []);
   const provider = offered?.methods.provider ?? null;
   if (provider === null) return null;
@@ -44,11 +44,15 @@ export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonP
   );
 }
 
-/** Returns the address of a page in the form that the server accepts for the redirect back: URL-encoded and not too long. */
+/** Most characters of an address that the server accepts for the redirect back. */
+const MAX_ADDRESS_LENGTH = 500;
+
+/**
+ * Returns the address of a page in the form that the server accepts for the redirect back: URL-encoded, and without its
+ * query if it is too long.
+ */
 export function returnAddress(page: string): string {
   const { pathname, search } = new URL(page, location.origin);
   const address = pathname + search;
   return address.length > MAX_ADDRESS_LENGTH ? pathname : address;
 }
-
-const MAX_ADDRESS_LENGTH = 500;

@@ -20,6 +20,10 @@ export type Counted = Pick<MappedStation, "status" | "bikes" | "docks" | "is_ren
 /** Up to this number of bikes, a station has "few": a rider on the way there may find none. */
 const FEW_BIKES = 2;
 
+/**
+ * Returns the availability of a station. One that rents no bikes counts as empty, and one that takes none back as full,
+ * whatever it holds.
+ */
 export function availabilityOf(station: Counted): Availability {
   if (station.status !== "online") return "closed";
   if (station.bikes === 0 || !station.is_renting) return "empty";

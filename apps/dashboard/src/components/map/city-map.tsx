@@ -43,8 +43,14 @@ export interface CityMapProps {
   readonly regions?: StationMap["regions"];
   readonly tiles?: StationMap["tiles"];
   readonly zones?: readonly MappedZone[];
+  /** Numbers of rides between two stations, which are named by their ids. Drawn as arcs. */
   readonly flows?: readonly { readonly from: string; readonly to: string; readonly rides: number }[];
+  /** Bikes outside of stations. */
   readonly bikes?: readonly Position[];
+  /**
+   * By station id, the share of the day for which the station was empty, 0 to 1. If given, it is drawn instead of the
+   * stations' present state.
+   */
   readonly shade?: ReadonlyMap<string, number> | undefined;
   /** The ids of the stations that match the filters. Undefined: all. */
   readonly matching?: ReadonlySet<string> | undefined;
@@ -100,17 +106,17 @@ function useDrawnMap(props: CityMapProps) {
   const marks = useMemo(() => colours && createMarks(colours, devicePixelRatio), [colours]);
   const outline = useMemo(() => withoutOutliers(pointsToShow(props)), [stations, zones]);
   // The street tiles. Held in a ref, because `paint` uses them and creating them needs `map`, which needs `paint`.
-  const drawn = useRef<Tiles>(undefined);
+  const streetTiles = useRef<Tiles>(undefined);
   const frameOf = (view: Viewport): Frame | undefined =>
     size && colours && marks && { scene, view, size, colours, marks };
   const paint = (view: Viewport) => {
     const frame = frameOf(view);
     if (frame === undefined || canvas.current === null) return;
     drawFrame(canvas.current, frame);
-    if (streets.current !== null) drawn.current?.draw(streets.current, view, frame.size);
+    if (streets.current !== null) streetTiles.current?.draw(streets.current, view, frame.size);
   };
   const map = useView({ outline, size, paint });
-  drawn.current = useMemo(() => (tiles ? createTiles(tiles.url, () => map.repaint()) : undefined), [tiles?.url]);
+  streetTiles.current = useMemo(() => (tiles ? createTiles(tiles.url, () => map.repaint()) : undefined), [tiles?.url]);
   // After every render: the scene, the colours or the size may have changed.
   useEffect(() => map.repaint());
   useEffect(() => {
@@ -243,6 +249,7 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
   const moved = useRef<Viewport>(undefined);
   /** The id of the requested animation frame. */
   const frame = useRef(0);
+  /** Paints the present view with the properties of the latest render, also in a frame that was requested before it. */
   const latest = useRef<() => void>(() => undefined);
   const home = useMemo(() => fit(outline, size), [outline, size.width, size.height]);
   const view = () => moved.current ?? home;
@@ -268,6 +275,7 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
     const step = (now: number) => {
       const share = (now - begun) / MOTION_MS;
       if (share >= 1) return set(end);
+      // Slows down towards the end.
       moved.current = between(start, target, 1 - (1 - Math.max(0, share)) ** 3);
       latest.current();
       frame.current = requestAnimationFrame(step);

@@ -143,8 +143,9 @@ function drawGround(canvas: CanvasRenderingContext2D, frame: Frame): void {
 /** Draws grid lines as far apart as the scale bar is long, so that distances can be read anywhere. */
 function drawGrid(canvas: CanvasRenderingContext2D, { view, size, colours }: Frame): void {
   const { px } = scaleBar(view, SCALE_BAR_PX);
+  // Any point of the world would do: it fixes the lines to the world, so that they move with the map.
   const origin = toScreen({ x: 0.5, y: 0.5 }, view, size);
-  // Returns the first line at or after pixel 0. The lines are fixed to the world, so they move with the map.
+  // Returns the first line at or after pixel 0.
   const first = (start: number) => ((start % px) + px) % px;
   canvas.strokeStyle = colours.line;
   canvas.globalAlpha = 0.5;
@@ -243,6 +244,7 @@ function stationSpacing({ scene: { area, stations }, view }: Pick<Frame, "scene"
     const next = area[(index + 1) % area.length];
     if (next !== undefined) twice += x * next.y - next.x * y;
   }
+  // A single station has no neighbour: 60 pixels make its mark as large as those of stations that are far apart.
   return stations.length < 2 ? 60 : Math.sqrt(Math.abs(twice) / 2 / stations.length) * view.scale;
 }
 

@@ -39,6 +39,7 @@ export function useColours(ref: CanvasRef): MapColours | undefined {
   return colours;
 }
 
+/** The CSS variable with the colour of each availability. With `-surface` at its end: its faint colour. */
 const kindTokens: Readonly<Record<Availability, string>> = {
   bikes: "success",
   few: "warning",

@@ -15,6 +15,7 @@ export interface Tiles {
 /** @param onArrived called when an image is loaded, so that the map is drawn again */
 export function createTiles(url: string, onArrived: () => void): Tiles {
   const pictures = new Map<string, HTMLImageElement>();
+  // `{r}` becomes `@2x` on screens with small pixels, for images with twice the resolution.
   const addressOf = (z: number, x: number, y: number) =>
     url
       .replace("{z}", String(z))

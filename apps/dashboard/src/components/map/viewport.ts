@@ -44,8 +44,9 @@ export function fit(points: readonly Point[], { width, height }: Size): Viewport
   if (points.length === 0) return { x: 0.5, y: 0.5, scale: Math.min(width, height) };
   const [left, right] = extent(points.map(({ x }) => x));
   const [top, bottom] = extent(points.map(({ y }) => y));
-  // For a single point the extent is 0 and the quotient infinite, so the last bound applies.
   const inside = (size: number) => Math.max(1, size - 2 * MARGIN_PX);
+  // The last bound, about 8 metres for each pixel at the equator, keeps the surroundings in sight. It alone counts for a
+  // single point, whose extent is 0: the quotients are infinite.
   const scale = Math.min(inside(width) / (right - left), inside(height) / (bottom - top), MAX_SCALE / 8);
   return { x: (left + right) / 2, y: (top + bottom) / 2, scale };
 }

@@ -73,7 +73,7 @@ function AgencyFacts({ agency }: OfAgency) {
   );
 }
 
-/** The statuses with which the city's requests for an hour or month are answered. */
+/** The statuses with which the city's requests for an hour or month are answered, each with its tone and text. */
 const words: Readonly<Record<200 | 202 | 404, readonly [tone: Tone, word: string]>> = {
   200: ["success", "200 ready"],
   202: ["progress", "202 not settled"],
@@ -111,6 +111,7 @@ function States({ agency }: OfAgency) {
   );
 }
 
+/** The route of the report of one month, as a CSV file. */
 const REPORT = "/console/v1/systems/:system_id/partners/:partner_id/agency/reports/:file";
 
 function monthColumns(systemId: string, partnerId: string): readonly Column<ShownAgency["months"][number]>[] {
@@ -194,6 +195,7 @@ function NotServed({ agency }: OfAgency) {
   );
 }
 
+/** What every agency gets, in sentences. */
 const given = [
   "Each vehicle’s number, type and propulsion, and where it is. During a trip: where the trip began.",
   "Each change of a vehicle’s state, with its time, place and trip.",

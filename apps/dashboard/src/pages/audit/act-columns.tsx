@@ -24,6 +24,7 @@ export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>
 /** Shows who acted: a person's name, or else the actor as the log names it. */
 function Actor({ act: { actor, actor_name: name } }: { readonly act: ShownAct }) {
   if (name !== null) return <span title={actor}>{name}</span>;
+  // A command of the service was run. It knows no person.
   if (actor === "cli") return <>the operator</>;
   return <span class="mono">{actor}</span>;
 }

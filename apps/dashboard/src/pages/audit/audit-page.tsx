@@ -13,7 +13,7 @@ import { NotFoundPage } from "../not-found-page.tsx";
 import { actColumns } from "./act-columns.tsx";
 
 /** The parameters of the address that both audit logs pass to the service. The operator's has more. */
-const partnerFilters = ["action", "subject", "since", "until", "cursor"] as const;
+const commonParameters = ["action", "subject", "since", "until", "cursor"] as const;
 
 /** The operator's audit log. */
 export function OperatorAuditPage() {
@@ -21,7 +21,7 @@ export function OperatorAuditPage() {
   const { given } = useUrlState();
   if (access === undefined) return <NotFoundPage />;
   const params = { system_id: access.systemId };
-  const query = given([...partnerFilters, "actor", "partner_id"]);
+  const query = given([...commonParameters, "actor", "partner_id"]);
   return (
     <AuditLog
       scope={[access.systemId, query]}
@@ -38,7 +38,7 @@ export function PartnerAuditPage() {
   const { given } = useUrlState();
   if (access === undefined) return <NotFoundPage />;
   const params = { system_id: access.systemId, partner_id: access.partnerId };
-  const query = given(partnerFilters);
+  const query = given(commonParameters);
   return (
     <AuditLog
       scope={[access.systemId, access.partnerId, query]}
@@ -94,6 +94,7 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
   );
 }
 
+/** The filters that a partner's page offers. */
 const filters: readonly Filter[] = [
   { name: "action", label: "Action", placeholder: "key.issued" },
   { name: "subject", label: "Subject", placeholder: "an id" },
@@ -101,6 +102,7 @@ const filters: readonly Filter[] = [
   { name: "until", label: "Until", isInstant: true },
 ];
 
+/** The filters that the operator's page offers. */
 const operatorFilters: readonly Filter[] = [
   { name: "actor", label: "Who", placeholder: "mail address, or cli" },
   ...filters,

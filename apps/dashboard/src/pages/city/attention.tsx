@@ -25,17 +25,20 @@ export interface TroubledStation {
   readonly riders: number | undefined;
 }
 
-/** Returns the empty and full stations, sorted by how many riders they affect, most first. */
+/**
+ * Returns the empty and full stations, sorted by how many riders they affect, most first.
+ * @param sums the rides of each station in the last seven days; undefined until they are loaded
+ */
 export function troubledStations(
   { at, stations: { empty, full } }: Pick<Glance, "at" | "stations">,
   sums: readonly StationSums[] | undefined,
 ): readonly TroubledStation[] {
-  // `sums`: the rides of each station in the last seven days.
   const byId = new Map(sums?.map((each) => [each.id, each]));
   const troubled = (kind: TroubledStation["kind"], list: typeof empty) =>
     list.data.map(({ id, name, since }): TroubledStation => {
       const week = byId.get(id);
       const perHour = week && (kind === "empty" ? week.rides_started : week.rides_ended) / WEEK_HOURS;
+      // An unknown start counts as a week, which is as far as the sums go back.
       const hours = since === null ? WEEK_HOURS : (Date.parse(at) - Date.parse(since)) / HOUR_MS;
       return { id, name, kind, since, riders: perHour === undefined ? undefined : Math.round(perHour * hours) };
     });

@@ -39,11 +39,14 @@ export function CityFigures({ glance, scope }: FiguresProps) {
   );
 }
 
+/** Returns one value for each step of the last day, for a sparkline. */
+type Over = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
+
 function tilesOf(glance: Glance | undefined, scope: Scope): readonly Tile[] {
   const steps = glance?.recent ?? [];
   const { fleet, rides } = glance ?? {};
   const over: Over = (of) => steps.map((step) => of(step) ?? null);
-  const bad = fleet && (fleet.disabled ?? 0) + (fleet.missing ?? 0);
+  const unusable = fleet && (fleet.disabled ?? 0) + (fleet.missing ?? 0);
   const to = (page: string, query = {}) => addressIn(scope, page, query);
   return [
     {
@@ -63,7 +66,7 @@ function tilesOf(glance: Glance | undefined, scope: Scope): readonly Tile[] {
     },
     {
       label: "Broken or missing",
-      value: bad ?? undefined,
+      value: unusable ?? undefined,
       note: fleet && `${count(fleet.disabled)} broken, ${count(fleet.missing)} missing`,
       values: over((step) => step.fleet && (step.fleet.disabled ?? 0) + (step.fleet.missing ?? 0)),
       href: to("bikes", { vehicle_state: "non_operational" }),
@@ -78,9 +81,6 @@ function tilesOf(glance: Glance | undefined, scope: Scope): readonly Tile[] {
     },
   ];
 }
-
-/** Returns one value for each step of the last day, for a sparkline. */
-type Over = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
 
 function stationTiles(
   glance: Glance | undefined,

@@ -25,6 +25,7 @@ export function useRange(timeZone: string, now: number) {
   const set = (next: Partial<RangeParameters>) => url.filter({ range: "", to: "", since: "", until: "", ...next });
   return {
     range,
+    /** Sets the range. Parameters that are not given are removed from the address. */
     set,
     /** Sets the range that the reader has selected in a chart. */
     narrow: (since: string, until: string) => set({ since, until }),
@@ -54,6 +55,7 @@ export function RangePicker({ range, timeZone, now, onChange, offered = periods 
             key={period}
             type="button"
             aria-pressed={range.period === period}
+            // A day is the default, so the address does not name it.
             onClick={() => onChange({ range: period === "day" ? "" : period })}
           >
             {periodLabels[period]}

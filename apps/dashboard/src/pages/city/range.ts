@@ -56,6 +56,7 @@ export function valuesUntilNow<Step extends { readonly from: string }>(
   return steps.map((step) => (step.from > now ? null : (of(step) ?? null)));
 }
 
+/** Returns the sum of the known values. */
 export const sumOf = (values: Values) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
 
 /** Returns the shortest step with which a range of this length still has few enough steps for a chart. */

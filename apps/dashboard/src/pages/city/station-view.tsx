@@ -21,18 +21,19 @@ import "./station.css";
  * where its rides go. `systemSums` and `partnerSums` are the endpoints of numbers that the service has summed over time.
  */
 
-interface StateProps {
+interface FillProps {
   readonly station: Pick<
     MappedStation,
     "status" | "offline_reason" | "bikes" | "docks" | "capacity" | "is_renting" | "is_returning"
   >;
   /** Since when the station is empty or full. Null: for longer than the history goes back. */
   readonly since?: string | null | undefined;
+  /** The present by the server's clock. Undefined: how long the state lasts is not shown. */
   readonly now?: string | undefined;
 }
 
 /** Shows how full a station is, as a bar of its bikes and docks and in words. */
-export function StationFill({ station, since, now }: StateProps) {
+export function StationFill({ station, since, now }: FillProps) {
   const kind = availabilityOf(station);
   const capacity = capacityOf(station);
   const { bikes, docks } = station;

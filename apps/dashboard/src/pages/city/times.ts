@@ -29,6 +29,7 @@ export const DATE = { weekday: "short", day: "numeric", month: "short" } as cons
 
 /** Returns the calendar day of an instant: `2026-11-26`. */
 export function dayOf(at: number | string, timeZone: string): string {
+  // British English writes `26/11/2026`.
   const parts = cityText(at, timeZone, { year: "numeric", month: "2-digit", day: "2-digit" }).split("/");
   return parts.toReversed().join("-");
 }

@@ -210,9 +210,14 @@ const CSV = routes.deliveries.export;
 /**
  * Reads the page of the list that the address asks for, and returns it with its filters, paging and live updates.
  * @param onChange called before the filters change
- * @param isHeld whether the shown rows must not change, because some are selected
+ * @param hasSelection whether rows are selected: the shown rows must then not change
  */
-function useDeliveryList(access: PartnerAccess, endpointId: string | undefined, onChange: () => void, isHeld: boolean) {
+function useDeliveryList(
+  access: PartnerAccess,
+  endpointId: string | undefined,
+  onChange: () => void,
+  hasSelection: boolean,
+) {
   const [search, setSearch] = useSearchParams();
   const target = {
     params: { system_id: access.systemId, partner_id: access.partnerId },
@@ -229,7 +234,7 @@ function useDeliveryList(access: PartnerAccess, endpointId: string | undefined, 
   const [isLive, setLive] = useState(true);
   const refresh = () => void list.refetch();
   // Only the first page is updated live, because new rows appear only there.
-  const isWaiting = useLive({ target, isOn: isLive && cursor === undefined, isHeld, refresh });
+  const isWaiting = useLive({ target, isOn: isLive && cursor === undefined, hasSelection, refresh });
   const next = list.data?.next_cursor;
   return {
     target,

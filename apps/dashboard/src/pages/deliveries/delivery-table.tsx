@@ -113,6 +113,7 @@ const columns: readonly [Column<Delivery>, ...Column<Delivery>[]] = [
 
 /** Returns the path of the list, even if the page of a row is open beside the list. */
 function listPath(): string {
+  // The router adds the base path to the addresses of links.
   const path = location.pathname.replace(pagesBase, "");
   return path.slice(0, path.indexOf("/deliveries")) + "/deliveries";
 }

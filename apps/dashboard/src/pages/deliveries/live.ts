@@ -12,8 +12,8 @@ const TOP_PX = 120;
 interface LiveOptions {
   readonly target: WebhookTarget;
   readonly isOn: boolean;
-  /** The shown rows must not change, since some are selected. */
-  readonly isHeld: boolean;
+  /** Whether rows are selected. The shown rows must then not change. */
+  readonly hasSelection: boolean;
   readonly refresh: () => void;
 }
 
@@ -22,10 +22,10 @@ interface LiveOptions {
  * must not move.
  * @returns whether there are changes that are not shown yet
  */
-export function useLive({ target, isOn, isHeld, refresh }: LiveOptions): boolean {
+export function useLive({ target, isOn, hasSelection, refresh }: LiveOptions): boolean {
   const [isWaiting, setWaiting] = useState(false);
-  const latest = useRef({ isHeld, refresh });
-  latest.current = { isHeld, refresh };
+  const latest = useRef({ hasSelection, refresh });
+  latest.current = { hasSelection, refresh };
   const { system_id: systemId, partner_id: partnerId } = target.params;
   const { endpoint_id: endpointId } = target.query;
   useEffect(() => {
@@ -33,7 +33,7 @@ export function useLive({ target, isOn, isHeld, refresh }: LiveOptions): boolean
     let timer: ReturnType<typeof setTimeout> | undefined;
     const show = () => {
       timer = undefined;
-      const mustWait = latest.current.isHeld || scrollY > TOP_PX;
+      const mustWait = latest.current.hasSelection || scrollY > TOP_PX;
       setWaiting(mustWait);
       if (!mustWait) latest.current.refresh();
     };
@@ -46,6 +46,7 @@ export function useLive({ target, isOn, isHeld, refresh }: LiveOptions): boolean
     // The browser reconnects by itself, and sends the id of the last event.
     const source = new EventSource(address);
     source.addEventListener("deliveries", changed);
+    // After a reconnection, some changes may have been missed.
     source.addEventListener("gap", changed);
     return () => {
       clearTimeout(timer);
@@ -54,10 +55,10 @@ export function useLive({ target, isOn, isHeld, refresh }: LiveOptions): boolean
   }, [isOn, systemId, partnerId, endpointId]);
   // Shows the waiting changes as soon as no row is selected, if the reader is at the top of the list.
   useEffect(() => {
-    if (!isHeld && isWaiting && scrollY <= TOP_PX) {
+    if (!hasSelection && isWaiting && scrollY <= TOP_PX) {
       setWaiting(false);
       refresh();
     }
-  }, [isHeld]);
+  }, [hasSelection]);
   return isWaiting;
 }

@@ -150,6 +150,6 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
  * same first digit.
  */
 function filterOf({ failure, code }: DeliveryCause): FilterTexts {
-  const one = { status: "unsuccessful", code: "", failure: "" };
-  return code === null ? { ...one, failure } : { ...one, code: String(code) };
+  const common = { status: "unsuccessful", code: "", failure: "" };
+  return code === null ? { ...common, failure } : { ...common, code: String(code) };
 }

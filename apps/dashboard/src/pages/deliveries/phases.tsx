@@ -51,6 +51,7 @@ export function Waterfall({ timings, longestMs }: WaterfallProps) {
           key={id}
           class={`phase phase-${id}`}
           x={startMs * scale}
+          // Wide enough to be seen.
           width={Math.max(3, lengthMs * scale)}
           height="10"
         />

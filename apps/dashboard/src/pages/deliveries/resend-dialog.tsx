@@ -64,7 +64,7 @@ export function ResendDialog(props: ResendDialogProps) {
 function useResend({ selection, client, target, onClose }: ResendDialogProps) {
   const [started, setStarted] = useState<BulkResend>();
   const { run, isPending } = useAction();
-  const resend = { ...target, params: { ...target.params, resend_id: started?.id ?? "" } };
+  const request = { ...target, params: { ...target.params, resend_id: started?.id ?? "" } };
   const count = useQuery({
     queryKey: ["resend-count", target, selection],
     queryFn: () => client.count({ ...target, body: selection ?? {} }),
@@ -73,13 +73,13 @@ function useResend({ selection, client, target, onClose }: ResendDialogProps) {
   });
   const progress = useQuery({
     queryKey: ["resend", target, started?.id],
-    queryFn: () => client.get(resend),
+    queryFn: () => client.get(request),
     enabled: started !== undefined,
     refetchInterval: (query) => (isOver(query.state.data) ? false : PROGRESS_INTERVAL_MS),
   });
   const begin = async () => setStarted(await client.create({ ...target, body: selection ?? {} }));
   const stop = async () => {
-    await client.cancel({ ...resend, body: {} });
+    await client.cancel({ ...request, body: {} });
     await progress.refetch();
   };
   return {

@@ -18,7 +18,7 @@ import { useAction } from "../use-action.ts";
 import { kindNames } from "./words.ts";
 
 /** The options of an export file. */
-export type Choice = Pick<ShownExport, "kind" | "month" | "format" | "privacy" | "is_shared">;
+export type ExportOptions = Pick<ShownExport, "kind" | "month" | "format" | "privacy" | "is_shared">;
 
 interface ExportDialogProps {
   readonly systemId: string;
@@ -27,7 +27,7 @@ interface ExportDialogProps {
   /** The month before the present one. */
   readonly lastMonth: string;
   /** The options of an existing file, if it is to be made again. */
-  readonly choice?: Choice;
+  readonly choice?: ExportOptions;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }

@@ -17,14 +17,14 @@ import { useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
-import { type Choice, ExportDialog } from "./export-dialog.tsx";
+import { ExportDialog, type ExportOptions } from "./export-dialog.tsx";
 import { kindNames, leftOutText, sizeText } from "./words.ts";
 
 /** Milliseconds between two reads while a file is being made. */
 const POLL_MS = 2_000;
 
 /** The open dialog: its form and, for a file that is to be made again, the options of the earlier file. */
-type Open = { readonly form: "file" | "schedule"; readonly choice?: Choice };
+type Open = { readonly form: "file" | "schedule"; readonly choice?: ExportOptions };
 
 /** The page of open-data files, where the operator makes, shares, downloads and deletes them. */
 export function ExportsPage() {

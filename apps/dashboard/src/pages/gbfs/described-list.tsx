@@ -98,6 +98,7 @@ function OneThing({ access, kind, view, noun, url, id }: ThingProps & { readonly
   const isSet = thing !== undefined && Object.keys(thing.own).length > 0;
   const remove = () =>
     void run(async () => {
+      // The button exists only once the thing is loaded.
       await removeFacts(access.systemId, kind, id, thing?.version ?? "none");
       showToast("success", `What you had set of ${id} is removed.`);
       back();

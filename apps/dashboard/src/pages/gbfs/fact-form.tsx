@@ -24,6 +24,7 @@ import { draftOf, unreadyOf, valueOf } from "./form-values.ts";
 type Origins = DescribedFactsOfKind["from"];
 type Drafts = Readonly<Record<string, unknown>>;
 
+/** A thing of which nobody has described anything. The service calls that version `none`. */
 const NOTHING: DescribedFactsOfKind = { id: "", published: {}, own: {}, from: {}, version: "none" };
 
 interface FactFormProps {
@@ -59,6 +60,11 @@ function LoadedForm(props: FactFormProps) {
   return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
 }
 
+interface FilledProps extends FactFormProps {
+  /** The facts as they were when the form was opened. */
+  readonly described: DescribedFactsOfKind;
+}
+
 function FilledForm(props: FilledProps) {
   const { access, before, actions } = props;
   const { described, drafts, setDrafts, errors, isPending, save } = useFactForm(props);
@@ -91,10 +97,6 @@ function FilledForm(props: FilledProps) {
       </div>
     </FormContext.Provider>
   );
-}
-
-interface FilledProps extends FactFormProps {
-  readonly described: DescribedFactsOfKind;
 }
 
 /**

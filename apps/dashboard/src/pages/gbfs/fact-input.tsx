@@ -120,7 +120,10 @@ function LineInput(props: FactInputProps) {
   );
 }
 
-/** Returns the hint of a date input. Browsers show no placeholder there, so the hint also names the value that applies. */
+/**
+ * Returns the hint of an input that can show no placeholder, such as a date: it also names the value that applies.
+ * @param published undefined: the hint stays as it is
+ */
 function hintWith(hint: string | undefined, published: unknown): string | undefined {
   return published === undefined ? hint : `${hint === undefined ? "" : `${hint}. `}Now: ${shortText(published) ?? ""}`;
 }
@@ -220,6 +223,7 @@ interface TextInputProps {
   readonly onRemove: (() => void) | undefined;
 }
 
+/** The inputs for a text in one language, and for the language itself. */
 function TextInput({ label, languageLabel, isLong, held, placeholder, onChange, onRemove }: TextInputProps) {
   const shared = { class: "control", "aria-label": label, value: held.text, placeholder };
   const change = (text: string) => onChange({ ...held, text });

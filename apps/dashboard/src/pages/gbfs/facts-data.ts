@@ -65,7 +65,7 @@ export async function setFacts(
   try {
     return await api.descriptions.set({ params: { system_id: systemId, kind, id }, query: { seen }, body });
   } finally {
-    await forgetFacts(systemId);
+    await reloadFacts(systemId);
   }
 }
 
@@ -74,12 +74,15 @@ export async function removeFacts(systemId: string, kind: FactKind, id: string, 
   try {
     await api.descriptions.remove({ params: { system_id: systemId, kind, id }, query: { seen }, body: {} });
   } finally {
-    await forgetFacts(systemId);
+    await reloadFacts(systemId);
   }
 }
 
-/** Reloads all facts of the system, because a change of one thing may change the facts of others. */
-async function forgetFacts(systemId: string): Promise<void> {
+/**
+ * Reloads all facts of the system, because a change of one thing may change the facts of others, and the pages that show the
+ * feeds with these facts.
+ */
+async function reloadFacts(systemId: string): Promise<void> {
   await queries.invalidateQueries({ queryKey: ["facts", systemId] });
   await queries.invalidateQueries({ queryKey: ["published"] });
   await queries.invalidateQueries({ queryKey: ["feed-quality", systemId] });

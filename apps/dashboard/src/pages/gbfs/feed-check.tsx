@@ -28,8 +28,10 @@ const views: readonly (readonly [names: RegExp, view: string, label: string])[] 
   [/system_information|licen[cs]e/, "facts", "Facts"],
 ];
 
+/** A page where a problem of a feed can be fixed. */
 export interface Place {
   readonly path: string;
+  /** The tab of the page "System". Undefined: another page, which has no tabs. */
   readonly view?: string;
   readonly label: string;
 }

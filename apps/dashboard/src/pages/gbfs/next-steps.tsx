@@ -47,7 +47,10 @@ interface Step {
   readonly texts: readonly string[];
 }
 
-/** Returns the losses, errors and warnings, grouped by the form that fixes them. Leaves out those that no form fixes. */
+/**
+ * Returns what planners lose (from their verdicts), and the errors and warnings among the findings, grouped by the form that
+ * fixes them. Leaves out what no form fixes.
+ */
 function stepsOf({ verdicts, findings }: FeedReport): readonly Step[] {
   const losses = verdicts.flatMap(({ name, losses: of }) =>
     of.map(({ text, fix }) => ({ text: `${name} ${text}.`, place: placeOf(fix) })),

@@ -8,12 +8,13 @@ export function priceInWords(plan: Plan): string {
   const money = (amount: number) => moneyIn(plan.currency ?? "", amount);
   const { price = 0, per_min_pricing: minutes = [], per_km_pricing: kilometres = [] } = plan;
   const steps = [...stepsInWords(minutes, "minute", money), ...stepsInWords(kilometres, "kilometre", money)];
-  const start = price > 0 || steps.length === 0 ? [price > 0 ? `${money(price)} for the ride` : "free"] : [];
+  const start = price > 0 ? `${money(price)} for the ride` : "free";
   const perMinute = plan.reservation_price_per_min ?? 0;
   const flat = plan.reservation_price_flat_rate ?? 0;
   const cap = plan.fare_capping;
   const parts = [
-    ...start,
+    // A plan without a price for the ride may cost something by its steps. Only without these it is free.
+    ...(price > 0 || steps.length === 0 ? [start] : []),
     ...steps,
     ...(perMinute > 0 ? [`${money(perMinute)} a minute to hold it`] : []),
     ...(flat > 0 ? [`${money(flat)} to hold it`] : []),
@@ -24,6 +25,7 @@ export function priceInWords(plan: Plan): string {
   return sentence.replace(/^./, (letter) => letter.toUpperCase());
 }
 
+/** Describes what is charged by time or distance. A negative rate is a discount; an interval of 0 charges it once. */
 function stepsInWords(steps: Steps, unit: string, money: (amount: number) => string): string[] {
   return steps.map(({ start = 0, rate = 0, interval = 0, end }) => {
     const amount = rate < 0 ? `${money(-rate)} less` : money(rate);

@@ -21,6 +21,7 @@ export function PublishedView({ access }: { readonly access: Access }) {
     queryFn: ({ signal }) => api.descriptions.feeds({ params: { system_id: systemId }, signal }),
   });
   const all = versions.data?.data ?? [];
+  // The service lists the oldest version first, so the newest one is the default.
   const version = all.find((each) => each.version === url.get("version")) ?? all.at(-1);
   // The `gbfs.json` of the version, which lists the addresses of its other documents.
   const discovery = useDocument(version?.url);

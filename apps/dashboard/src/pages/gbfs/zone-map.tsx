@@ -14,7 +14,7 @@ interface ZoneMapProps {
   readonly map: StationMap | undefined;
 }
 
-/** The colour of each kind of zone on the map. */
+/** The colour of a zone on the map, by the id of its look (zone-rules.ts). */
 const tokens: Readonly<Record<string, MappedZone["tone"]>> = {
   closed: "empty",
   "no-end": "few",

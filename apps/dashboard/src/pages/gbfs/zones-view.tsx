@@ -56,7 +56,7 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
     <FormContext.Provider value={context}>
       <section class="stack">
         <h2 class="visually-hidden">The map and the list</h2>
-        {zones.length > 0 && <CityMap zones={zones} systemId={systemId} />}
+        {zones.length > 0 && <ZonesInCity zones={zones} systemId={systemId} />}
         {refused !== undefined && current === undefined && (
           <Notice tone="danger" title={placeInWords(refused.path)}>
             {refused.message}
@@ -123,7 +123,7 @@ function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsPr
 }
 
 /** The zones on the map of the city's stations. */
-function CityMap({ zones, systemId }: { readonly zones: readonly Zone[]; readonly systemId: string }) {
+function ZonesInCity({ zones, systemId }: { readonly zones: readonly Zone[]; readonly systemId: string }) {
   return <ZoneMap zones={zones} map={useStationMap(systemId)} />;
 }
 
@@ -206,10 +206,12 @@ interface ZoneFormProps {
 }
 
 function ZoneForm({ zone, index, isPending, onSave, onCancel }: ZoneFormProps) {
+  // The table of facts has `properties`, which its type does not tell.
   const type = properties ?? facts.features.type;
   const [draft, setDraft] = useState(() => draftOf(type, zone.properties));
   const form = useRef<HTMLDivElement>(null);
   useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  // After every render, because the errors come by the context.
   useEffect(() => focusWrong(form.current));
   return (
     <div ref={form} class="card fact-form">

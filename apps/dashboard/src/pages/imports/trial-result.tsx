@@ -17,6 +17,7 @@ import type { UploadActions } from "./send-file.ts";
 interface TrialResultProps {
   readonly systemId: string;
   readonly upload: ShownUpload;
+  /** Undefined: the reader may not change anything. */
   readonly actions: UploadActions | undefined;
 }
 

@@ -14,6 +14,7 @@ import { isUnderWay, sendFile, type Sending, sendingKey, stopSending, type Uploa
 import { TrialResult } from "./trial-result.tsx";
 import "./upload.css";
 
+/** Milliseconds between two reads while an upload is in progress. */
 const POLL_MS = 1_000;
 
 /** Imports a trip file in steps: choose the file, upload it, look at the result of a trial, import it. */
@@ -49,7 +50,7 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
         await reload();
       }
     });
-  const send = (file: File) => act(() => sendFile(systemId, file, zone).catch(stopped));
+  const send = (file: File) => act(() => sendFile(systemId, file, zone).catch(ignoreStop));
   const discard = () => {
     stopSending(systemId);
     act(() => api.uploads.discard({ params: { system_id: systemId, id: upload?.id ?? "" }, body: {} }));
@@ -76,7 +77,7 @@ function reloadImports(): Promise<void> {
 }
 
 /** Ignores the error of an upload that the reader has stopped. */
-function stopped(error: unknown): void {
+function ignoreStop(error: unknown): void {
   if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
 }
 
@@ -86,8 +87,9 @@ interface DropZoneProps {
   readonly onFile: (file: File) => void;
 }
 
+/** The field for the file, which can also be dropped on it. `zone` is the time zone of the times in the file. */
 function DropZone({ zone, isPending, onFile }: DropZoneProps) {
-  const [isOver, setOver] = useState(false);
+  const [isDraggedOver, setDraggedOver] = useState(false);
   const take = (files: FileList | null | undefined) => {
     const [file] = files ?? [];
     if (file !== undefined && files?.length === 1) onFile(file);
@@ -95,16 +97,16 @@ function DropZone({ zone, isPending, onFile }: DropZoneProps) {
   };
   return (
     <label
-      class={isOver ? "drop drop-over" : "drop"}
+      class={isDraggedOver ? "drop drop-over" : "drop"}
       aria-busy={isPending}
       onDragOver={(event) => {
         event.preventDefault();
-        setOver(true);
+        setDraggedOver(true);
       }}
-      onDragLeave={() => setOver(false)}
+      onDragLeave={() => setDraggedOver(false)}
       onDrop={(event) => {
         event.preventDefault();
-        setOver(false);
+        setDraggedOver(false);
         if (!isPending) take(event.dataTransfer?.files);
       }}
     >
@@ -170,14 +172,14 @@ function ImportLink({ id, label = "Report and undo" }: { readonly id: string | n
 function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   const { state, step, share, rows_done: rows, bytes, file_name: name, asked_by_name: by } = upload;
   // Whether the file is still being uploaded.
-  const isSent = state === "receiving";
+  const isUploading = state === "receiving";
   const isImport = step === "import";
   // An import that has begun cannot be cancelled here. Its page can undo it.
   const isBegun = isImport && (state === "running" || upload.import_id !== null);
-  const done = isSent ? (sending?.share ?? 0) : share;
+  const done = isUploading ? (sending?.share ?? 0) : share;
   const percent = `${Math.floor(done * 100)} %`;
   const stepVerb = isImport ? "Importing" : "Trying";
-  const verb = isSent ? "Sending" : stepVerb;
+  const verb = isUploading ? "Sending" : stepVerb;
   const texts = {
     receiving: sending === undefined ? `${sizeText(bytes)} have come.` : percent,
     waiting: "Waits for a process that does it.",
@@ -191,7 +193,7 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
         isBegun
           ? share > BEGUN_SHARE && <ImportLink id={upload.import_id} />
           : actions && (
-              <Button pending={actions.isPending && !isSent} onClick={actions.discard}>
+              <Button pending={actions.isPending && !isUploading} onClick={actions.discard}>
                 Cancel
               </Button>
             )
@@ -199,7 +201,7 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
     >
       <p>
         {texts[state as keyof typeof texts]} {sending === undefined && by !== null && `By ${by}.`}{" "}
-        {isSent && sending !== undefined && "Keep this tab open."}
+        {isUploading && sending !== undefined && "Keep this tab open."}
         {isImport && state === "running" && "It can be undone at any time."}
       </p>
       <progress value={done} max={1} aria-label={`${verb} ${name}`} />

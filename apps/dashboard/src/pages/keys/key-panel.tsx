@@ -10,6 +10,7 @@ import { KeyStatus } from "./key-table.tsx";
 import { KeyUsage } from "./key-usage.tsx";
 
 interface KeyPanelProps {
+  /** The key. Its name is not `key`, because components cannot read a property of that name. */
   readonly shown: ShownKey;
   readonly scope: Scope;
   readonly onAsk: (what: "rotate" | "revoke") => void;
@@ -49,7 +50,7 @@ export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
           or is revoked.
         </Notice>
       )}
-      <Facts shown={shown} scope={scope} />
+      <KeyFacts shown={shown} scope={scope} />
       <KeyUsage shown={shown} scope={scope} />
       <p>
         <Link href={addressIn(scope, "requests", { key_id: shown.id })}>All requests with this key</Link>
@@ -59,7 +60,7 @@ export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
 }
 
 /** The facts of a key. Only the operator's keys have no scopes. */
-function Facts({ shown, scope }: Pick<KeyPanelProps, "shown" | "scope">) {
+function KeyFacts({ shown, scope }: Pick<KeyPanelProps, "shown" | "scope">) {
   return (
     <dl class="fact-rows">
       <dt>Id</dt>

@@ -66,7 +66,7 @@ export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators
   );
 }
 
-/** Returns when a key ends or has ended; null: never. */
+/** Returns when a key ends or has ended, because it is revoked or replaced (`ends_at`) or expires; null: never. */
 function endOf({ ends_at: endsAt, expires_at: expiresAt }: ShownKey): string | null {
   if (endsAt === null || expiresAt === null) return endsAt ?? expiresAt;
   return endsAt < expiresAt ? endsAt : expiresAt;

@@ -2,7 +2,7 @@ import type { Scope } from "@bikeshare/contract/pure";
 import type { api } from "../../api/api.ts";
 import type { Choice } from "../../components/field.tsx";
 
-/** The values of the form for a new key. */
+/** The values of the operator's form for a new key (issue-dialog.tsx). */
 export interface NewKey {
   /** The id of the partner, or `OPERATOR`; empty: not chosen yet. */
   readonly owner: string;
@@ -29,21 +29,21 @@ const MINUTE_MS = 60_000;
 
 const expiries = [30, 90, 365];
 
-/** Returns the choices of when a key expires, up to `days` from now. */
+/** Returns the choices of when a key of the partner's admins expires (create-dialog.tsx), up to `days` from now. */
 export function expiriesWithin(days: number): Choice[] {
   const choices = [...expiries.filter((each) => each < days), days];
   return choices.map((each) => ({ value: String(each), label: each === 1 ? "In a day" : `In ${each} days` }));
 }
 
 /**
- * Returns the instant `days` from now, less a minute: the server rejects an expiry beyond its limit, and this browser's
- * clock may be ahead of the server's.
+ * Returns the instant `days` from now, less a minute: the server rejects an expiry beyond the partner's limit, and this
+ * browser's clock may be ahead of the server's.
  */
 export function instantAfter(days: number): string {
   return new Date(new Date().getTime() + days * DAY_MS - MINUTE_MS).toISOString();
 }
 
-/** Returns the request that creates the key. */
+/** Returns the request with which the operator makes the key. No limit holds for its expiry. */
 export function keyRequest(wanted: NewKey, now: number): Parameters<typeof api.systemKeys.issue>[0]["body"] {
   const { owner, name, scopes, days, rate } = wanted;
   const isOperators = owner === OPERATOR;

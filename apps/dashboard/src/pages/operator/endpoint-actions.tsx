@@ -21,11 +21,11 @@ export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
     query: { endpoint_id: endpoint.id },
     body: {},
   };
-  const act = (work: () => Promise<unknown>, said: string) =>
+  const act = (work: () => Promise<unknown>, outcome: string) =>
     void run(async () => {
       await work();
       await queries.invalidateQueries({ queryKey: ["endpoints"] });
-      showToast("success", said);
+      showToast("success", outcome);
     });
   const page = endpointAddress(scope, endpoint);
   const name = `${endpoint.partner_name} (${endpoint.name})`;

@@ -173,15 +173,15 @@ function RideTimeline({ ride, names, url, systemId }: RidePartProps & { readonly
     queryFn: ({ signal }) =>
       api.fleet.reservations({ params: { system_id: systemId }, query: { ride_id: ride.id }, signal }),
   });
-  const at = (id: string | null) => (id === null ? "outside a station" : `at ${names.stations[id] ?? id}`);
+  const placeText = (id: string | null) => (id === null ? "outside a station" : `at ${names.stations[id] ?? id}`);
   const reserved = (data?.data ?? []).map(({ id, created_at, partner_name }) => ({
     at: created_at,
     text: <Link href={url.link(`/operator/reservations/${encodeURIComponent(id)}`)}>Reserved by {partner_name}</Link>,
   }));
-  const ended = ride.status === "cancelled" ? "Cancelled" : `Ended ${at(ride.end_station_id)}`;
+  const ended = ride.status === "cancelled" ? "Cancelled" : `Ended ${placeText(ride.end_station_id)}`;
   const moments = [
     ...reserved,
-    { at: ride.started_at, event: "ride.started", text: `Started ${at(ride.start_station_id)}` },
+    { at: ride.started_at, event: "ride.started", text: `Started ${placeText(ride.start_station_id)}` },
     ...(ride.ended_at === null
       ? []
       : [

@@ -49,7 +49,7 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
     queryFn: ({ signal }) => read(signal),
     placeholderData: keepPreviousData,
   });
-  const names = (filters ?? []).map(({ name }) => name);
+  const filterNames = (filters ?? []).map(({ name }) => name);
   return (
     <div class="stack">
       <PageHeader title={title} actions={data !== undefined && data.data.length > 0 && actions?.(data.data)}>
@@ -60,7 +60,7 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
         <Filters
           label="Filters"
           filters={filters}
-          values={url.given(names)}
+          values={url.given(filterNames)}
           onChange={url.filter}
           count={summary(data)}
         />

@@ -23,6 +23,7 @@ export interface Moment {
   readonly text: ComponentChildren;
 }
 
+/** `HistoryQuery` names the item by its kind (`of`) and its id. */
 interface TimelineProps extends HistoryQuery {
   readonly systemId: string;
   readonly url: UrlState;

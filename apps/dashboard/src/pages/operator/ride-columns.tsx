@@ -35,6 +35,15 @@ export function bikeName(id: string, number: string | null | undefined): string 
   return number === null || number === undefined ? id : `Bike ${number}`;
 }
 
+interface FleetLinkProps {
+  readonly of: "stations" | "bikes" | "rides" | "reservations";
+  readonly id: string | null;
+  /** The names of stations and the numbers of bikes. Undefined: the link shows the id. */
+  readonly names?: FleetNames;
+  readonly url: UrlState;
+  readonly none?: string;
+}
+
 /** A link to the page of a station, bike, ride or reservation. Without an id, the text `none`. */
 export function FleetLink({ of, id, names, url, none }: FleetLinkProps): ComponentChildren {
   if (id === null) return <span class="muted">{none ?? "none"}</span>;
@@ -45,14 +54,6 @@ export function FleetLink({ of, id, names, url, none }: FleetLinkProps): Compone
       {name ?? id}
     </Link>
   );
-}
-
-interface FleetLinkProps {
-  readonly of: "stations" | "bikes" | "rides" | "reservations";
-  readonly id: string | null;
-  readonly names?: FleetNames;
-  readonly url: UrlState;
-  readonly none?: string;
 }
 
 /**
@@ -140,7 +141,7 @@ export function UnderWay() {
   return <span class="muted">under way</span>;
 }
 
-/** Returns a duration as `12 min 5 s` or `1 h 3 min`. */
+/** Returns the duration of a ride as `12 min 5 s` or `1 h 3 min`. Null: the ride has not ended. */
 export function durationText(seconds: number | null): string {
   if (seconds === null) return "under way";
   const minutes = Math.floor(seconds / 60);

@@ -10,6 +10,7 @@ import { useAction } from "../use-action.ts";
 
 /** A failed check that can be acknowledged. */
 export interface Acknowledgeable extends ShownCheck {
+  /** The machine or system that was checked; empty: the whole deployment. Checks without it cannot be acknowledged. */
   readonly of: string;
   readonly severity: "warning" | "failure";
 }
@@ -19,6 +20,7 @@ export function isAcknowledgeable(check: ShownCheck): check is Acknowledgeable {
 }
 
 const HOUR_MS = 3_600_000;
+/** The choice of a duration that ends when the problem does, or gets worse. */
 const CHANGE = "change";
 const durations = [
   { value: CHANGE, label: "Until it is over or gets worse" },

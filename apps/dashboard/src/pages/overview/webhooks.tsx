@@ -59,6 +59,7 @@ function EndpointLine({ endpoint, href }: { readonly endpoint: Endpoint; readonl
 function deliveryFigures({ id, status: state, deliveries }: Endpoint, scope: Scope): readonly Figure[] {
   const { succeeded, given_up: givenUp, failing, pending, held, is_complete: isComplete } = deliveries;
   const to = (status: string) => addressIn(scope, "deliveries", { endpoint: id, status });
+  // The service counts only so many deliveries. `12+`: there are more.
   const count = (value: number) => `${value.toLocaleString("en")}${isComplete ? "" : "+"}`;
   return [
     { label: "Succeeded", value: count(succeeded), note: "in 24 hours", href: to("succeeded") },

@@ -40,7 +40,10 @@ const texts = {
   page: "Not live: older requests are shown",
 } as const;
 
-/** A button that shows whether a list is updated with new rows, and pauses the updates. */
+/**
+ * A button that shows whether the list of requests is updated with new rows, and pauses the updates. Unlike the button in
+ * components/live-button.tsx, it says why they are paused.
+ */
 export function LiveButton({ live: { pausedBy, toggle } }: { readonly live: Live }) {
   return (
     <Button onClick={toggle} disabled={pausedBy === "page"}>

@@ -193,7 +193,8 @@ export function ApiFaultForm({ controls: { params, isPending, act } }: { readonl
   );
 }
 
-const checks = [
+/** The faults that the form of deliveries offers, besides a delay. */
+const deliveryFaults = [
   ["down", "No attempt arrives"],
   ["duplicate", "Each attempt is sent twice"],
   ["reorder", "Each second delivery overtakes the one before"],
@@ -219,7 +220,7 @@ export function DeliveryFaultForm({ controls: { params, isPending, act } }: { re
     });
   return (
     <Form onSubmit={set}>
-      {checks.map(([name, label]) => (
+      {deliveryFaults.map(([name, label]) => (
         <Checkbox
           key={name}
           label={label}

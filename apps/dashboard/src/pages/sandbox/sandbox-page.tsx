@@ -31,6 +31,7 @@ function Sandbox({ scope, params }: SandboxProps) {
   return <Playground scope={scope} params={params} />;
 }
 
+/** Offers to create the sandbox, which the partner does not have yet. */
 function Creation({ scope, params }: SandboxProps) {
   const { run, isPending } = useAction();
   const create = () =>
@@ -53,6 +54,7 @@ function Creation({ scope, params }: SandboxProps) {
   );
 }
 
+/** A button that leads from the pages of another system of the partner to the sandbox, which is a system of its own. */
 function Entrance({ scope, systemId }: { readonly scope: Scope; readonly systemId: string }) {
   const [, navigate] = useLocation();
   const open = () => navigate(addressIn({ ...scope, systemId, isFirstSystem: false }, "sandbox"));

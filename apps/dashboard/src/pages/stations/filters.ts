@@ -17,6 +17,7 @@ export const PAGE_SIZE = 50;
 
 const DEFAULT_SORTING: Sorting = { column: "name", direction: "ascending" };
 
+/** Returns the filters of an address. Unknown values count as not given. */
 export function readFilters(search: URLSearchParams): StationFilters {
   const availability = AVAILABILITIES.find((one) => one === search.get("availability"));
   const sort = search.get("sort") ?? "";
@@ -53,6 +54,7 @@ export function withFilters(search: URLSearchParams, change: Partial<StationFilt
 
 const byName = new Intl.Collator("en", { numeric: true });
 type Order = (one: MappedStation, other: MappedStation) => number;
+/** How each column sorts, ascending. Unknown values come first. */
 const orders: Readonly<Record<string, Order>> = {
   name: (one, other) => byName.compare(one.name, other.name) || byName.compare(one.id, other.id),
   bikes: (one, other) => one.bikes - other.bikes,

@@ -70,9 +70,9 @@ function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps)
   const act = (work: () => Promise<string>) =>
     void run(async () => {
       try {
-        const said = await work();
+        const outcome = await work();
         onClose();
-        showToast("success", said);
+        showToast("success", outcome);
       } finally {
         await refreshWebhooks();
       }
@@ -99,10 +99,10 @@ function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps)
       dropped += batch.dropped;
       remaining = batch.remaining;
     }
-    const said = `${countDeliveries(dropped)} dropped.`;
-    if (!isPaused) return said;
+    const outcome = `${countDeliveries(dropped)} dropped.`;
+    if (!isPaused) return outcome;
     // Shown before the webhook is resumed: even if that fails, the deliveries have been dropped.
-    showToast("success", said);
+    showToast("success", outcome);
     return keep();
   };
   return { held, total, isPending, keep: () => act(keep), drop: () => act(drop), send: () => act(send) };

@@ -19,7 +19,10 @@ const results: Readonly<Record<ProbeStep["result"], readonly [Tone, string]>> = 
   not_reached: ["neutral", "not reached"],
 };
 
-/** The result of a test request to an address: its steps, and what to do about a failure. */
+/**
+ * The result of a test request to an address: its steps, and what to do about a failure. (The probe of a webhook that is
+ * resumed is something else: a delivery.)
+ */
 export function ProbeResult({ probe }: { readonly probe: Probe }) {
   const { steps, advice, request, response } = probe;
   return (

@@ -101,12 +101,12 @@ interface StatusActionsProps {
 function StatusActions({ target, client, isPaused }: StatusActionsProps) {
   const { run, isPending } = useAction();
   const [isAsking, setAsking] = useState(false);
-  const change = async (work: () => Promise<unknown>, said: string) => {
+  const change = async (work: () => Promise<unknown>, outcome: string) => {
     await work();
     await refreshWebhooks();
-    showToast("success", said);
+    showToast("success", outcome);
   };
-  const act = (work: () => Promise<unknown>, said: string) => void run(() => change(work, said));
+  const act = (work: () => Promise<unknown>, outcome: string) => void run(() => change(work, outcome));
   const request = { ...target, body: {} };
   const resume = () =>
     void run(async () => {

@@ -49,7 +49,10 @@ interface WebhooksViewProps {
 /** The limit of endpoints for each partner. PostgreSQL enforces the same limit. */
 const MAX_WEBHOOKS = 10;
 
-/** Shows a partner's only webhook, the webhook that the address names, the form of a new one, or the list. */
+/**
+ * Shows a partner's only webhook, the webhook that the address names, the form of a new one, or the list. The pages of the
+ * partner and of the operator use it, each with its own client.
+ */
 export function WebhooksView(props: WebhooksViewProps) {
   const { scope, addressOf, of } = props;
   const [search] = useSearchParams();
@@ -98,11 +101,13 @@ export function WebhooksView(props: WebhooksViewProps) {
   );
 }
 
+/** The properties that the form of a new webhook and the view of one webhook share. */
 interface PartProps extends WebhooksViewProps {
   /** All event types. */
   readonly catalogue: readonly EventDescription[];
   /** The names of the webhooks besides the one whose form is shown. */
   readonly otherNames: readonly string[];
+  /** The webhook that was saved last, with its secret if the response had one. */
   readonly made: { readonly id: string; readonly secret: string | undefined } | undefined;
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
