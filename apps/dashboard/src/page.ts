@@ -6,6 +6,7 @@ import type { IconName } from "./components/icon.tsx";
 export const navigationGroups = ["City", "Partners", "Data", "Administration"] as const;
 type NavigationGroup = (typeof navigationGroups)[number];
 
+/** A page of the dashboard. The lists in pages.ts, partner-pages.ts and operator-pages.ts have all of them. */
 export interface Page {
   /** The path below /dashboard, with parameters as `:name`. */
   readonly path: string;
@@ -55,6 +56,7 @@ export interface IdKind {
   readonly address: (page: string, id: string) => string;
 }
 
+/** An API key. The page of keys opens it in a panel, so a parameter of the address names it. Requests are alike. */
 export const keyId: IdKind = {
   label: "Key",
   pattern: /^key_\w+$/,
@@ -67,6 +69,7 @@ export const requestId: IdKind = {
   address: (page, id) => withParameter(page, "request", id),
 };
 
+/** A delivery, which has a page of its own. Imports are alike. */
 export const deliveryId = ownPage("Delivery", /^delivery_\w+$/);
 export const importId = ownPage("Import", /^(import|gbfs)_\w+$/);
 

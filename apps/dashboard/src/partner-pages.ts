@@ -1,6 +1,7 @@
 /** A partner's pages, in the order of the navigation. `Page` in page.ts explains the fields. */
 import { deliveryId, keyId, type Page, requestId, route } from "./page.ts";
 
+/** The addresses name the partner, because a reader may be a member of several. The operator may read them too. */
 export const partnerPages: readonly Page[] = [
   {
     path: "/partners/:partner_id/overview",

@@ -18,6 +18,7 @@ export function keepCsrfToken(token: string | undefined): void {
   csrfToken = token;
 }
 
+/** The calls of the service, by noun and verb. Pages read through `useQuery`, so that the cache keeps the answers. */
 export const api: ConsoleClient = createClient({
   csrfToken: () => csrfToken,
   onSignedOut: endSession,

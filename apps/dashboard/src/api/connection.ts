@@ -8,6 +8,7 @@ const PROBE_INTERVAL_MS = 2_000;
 /** The probe uses only whether this path answers with a success. */
 const PROBE_PATH = "/healthz";
 
+/** Knows whether the server can be reached. */
 export interface Connection {
   /** Reports whether a request has reached the server. */
   report(isReached: boolean): void;

@@ -25,6 +25,7 @@ export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
 
+/** The texts about a failure. `requestId` is undefined if no response named one. */
 export interface ErrorDescription {
   readonly title: string;
   readonly message: string;

@@ -11,6 +11,7 @@ const MAX_RETRIES = 2;
 /** Answers younger than this are shown without a new request. */
 const FRESH_MS = 5_000;
 
+/** The cache of all pages. Changes invalidate the keys of the queries that they affect. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {

@@ -2,6 +2,7 @@
 import { lazily } from "./lazily.ts";
 import { wallTime } from "./time-zone.ts";
 
+/** Values over time that a chart draws in one colour. */
 export interface Series {
   readonly label: string;
   /** One value for each of the chart's times; null: not known. */

@@ -36,6 +36,7 @@ interface ChartProps {
   readonly onRange?: (from: string, to: string) => void;
 }
 
+/** A text at the step of a chart in which something happened. `at` is in RFC 3339. */
 export interface ChartNote {
   readonly at: string;
   readonly text: string;

@@ -104,6 +104,7 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
+/** A value that a field offers, with the text that the reader sees. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
@@ -140,6 +141,7 @@ interface CheckboxProps {
   readonly onChange: (checked: boolean) => void;
 }
 
+/** A checkbox with its label beside it and its hint below. */
 export function Checkbox({ label, hint, checked, disabled, onChange }: CheckboxProps) {
   const id = useId();
   return (

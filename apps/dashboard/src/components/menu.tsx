@@ -80,6 +80,7 @@ interface MenuItemProps {
   readonly isChosen?: boolean;
 }
 
+/** An action in a `Menu`. A plain link is enough for an item that leads to a page. */
 export function MenuItem({ children, onSelect, isDangerous = false, isDisabled = false, isChosen }: MenuItemProps) {
   return (
     <button

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import "./status.css";
 
+/** How good or bad a state is. It decides the colour and the icon. */
 export type Tone = "success" | "warning" | "danger" | "info" | "neutral" | "progress";
 
 interface StatusProps {

@@ -4,6 +4,7 @@ import { ErrorState } from "./error-state.tsx";
 import { Icon } from "./icon.tsx";
 import "./table.css";
 
+/** A column of a `Table`. */
 export interface Column<Row> {
   readonly id: string;
   /** Empty for a column of buttons, which have their own labels. */
@@ -16,6 +17,7 @@ export interface Column<Row> {
   readonly isSecondary?: boolean;
 }
 
+/** The column by which a table is sorted, by its id. */
 export interface Sorting {
   readonly column: string;
   readonly direction: "ascending" | "descending";

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 import "./tabs.css";
 
+/** A tab, and a function that renders what it shows. It is called only for the selected tab. */
 export interface Tab {
   readonly id: string;
   readonly label: ComponentChildren;

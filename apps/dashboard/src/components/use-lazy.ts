@@ -6,6 +6,7 @@ export interface LazyPart<Part> {
   readonly load: () => Promise<Part>;
 }
 
+/** Describes a part, outside of components: its module is then loaded once for all places that show it. */
 export function lazyPart<Part>(load: () => Promise<Part>): LazyPart<Part> {
   return { loaded: undefined, load };
 }

@@ -2,6 +2,7 @@
  * Stores settings in the browser. Browsers may refuse to store anything in frames of other sites. Then the defaults apply.
  */
 
+/** Returns a stored value; undefined: none is stored, or the browser refuses to store. */
 export function readStored(key: string): string | undefined {
   try {
     return localStorage.getItem(key) ?? undefined;

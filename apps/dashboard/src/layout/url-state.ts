@@ -7,6 +7,7 @@ import { useLocation, useSearch } from "wouter-preact";
  */
 const FROM_LIST = "from-list";
 
+/** Reads the address of the open page, changes it, and makes the addresses of other pages. */
 export interface UrlState {
   /** Returns a parameter; empty if the address does not have it. */
   readonly get: (name: string) => string;

@@ -15,6 +15,7 @@ const SETTLE_MS = 150;
 /** Most memberships that are searched, because each costs a request. */
 const MAX_MEMBERSHIPS = 3;
 
+/** The state of the search of the service. */
 export interface Finds {
   readonly items: readonly PaletteItem[];
   /** Whether the service has not answered yet for the present text. */

@@ -8,6 +8,7 @@ import { keyId, type Page, withParameter } from "../page.ts";
 import { pages } from "../pages.ts";
 import type { RecentPage } from "./recent-pages.ts";
 
+/** A suggestion: a page, or the page of a thing. */
 export interface PaletteItem {
   /** The address to which it leads. */
   readonly address: string;

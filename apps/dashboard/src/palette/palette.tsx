@@ -12,6 +12,7 @@ export interface PaletteProps {
   readonly takeEarly: () => EarlyKeys;
 }
 
+/** The keys that the reader pressed after opening the palette, before its module was loaded. */
 export interface EarlyKeys {
   readonly text: string;
   /** Whether the last key was Enter. */

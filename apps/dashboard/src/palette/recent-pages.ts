@@ -2,6 +2,7 @@
 import { isEmbedded } from "../embedding.ts";
 import { readStored, store } from "../layout/device-storage.ts";
 
+/** A page that the palette has opened. */
 export interface RecentPage {
   readonly address: string;
   readonly title: string;

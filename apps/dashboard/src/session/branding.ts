@@ -16,6 +16,7 @@ export function useSignInOptions() {
   return useQuery({ queryKey: ["sign-in-options"], queryFn: () => api.signIn.options(), staleTime: Infinity });
 }
 
+/** Returns the operator's name, logo and colour; a default until they are loaded. */
 export function useBranding(): SignInOptions["branding"] {
   return useSignInOptions().data?.branding ?? UNBRANDED;
 }

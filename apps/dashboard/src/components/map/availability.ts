@@ -1,11 +1,13 @@
 /** The availability of a station in one word, which the map draws and the table filters by. */
 import type { MappedStation } from "@bikeshare/contract/console";
 
+/** `bikes`: bikes and free docks. `few`: one or two bikes. `empty`, `full`: no bike or no dock. `closed`: not in service. */
 export type Availability = "bikes" | "few" | "empty" | "full" | "closed";
 
 /** Sorted as the legend lists them. */
 export const AVAILABILITIES: readonly Availability[] = ["bikes", "few", "empty", "full", "closed"];
 
+/** The availabilities in words for readers. */
 export const availabilityLabels: Readonly<Record<Availability, string>> = {
   bikes: "Bikes and docks",
   few: "Few bikes",

@@ -17,6 +17,7 @@ export interface DrawnStation {
   readonly capacity: number;
 }
 
+/** Returns a station with the values that its mark shows. @param point its position in world coordinates */
 export function drawnStation(station: MappedStation, point: Point): DrawnStation {
   const capacity = capacityOf(station);
   return { station, point, capacity, kind: availabilityOf(station), level: Math.min(1, station.bikes / capacity) };
@@ -44,6 +45,7 @@ export interface DrawnFlow {
   readonly rides: number;
 }
 
+/** What a map shows, in world coordinates. */
 export interface Scene {
   /** Largest first: stations that are drawn later cover earlier ones. */
   readonly stations: readonly DrawnStation[];

@@ -31,6 +31,7 @@ const RADII = 2;
 /** The width of the ring in the colour of the page around a mark. It separates marks that overlap. */
 const HALO_PX = 1.5;
 
+/** Returns the picture of a mark, and the pixels of its side on the page. The mark is in its middle. */
 export type Marks = (mark: Mark) => { readonly image: HTMLCanvasElement; readonly side: number };
 
 /** Returns a function that draws each mark on its first use and then returns the drawn one. */

@@ -7,6 +7,7 @@ const MAX_KEPT = 400;
 /** How many zoom levels up a coarser tile may be taken from, to fill in for a tile that is not loaded yet. */
 const MAX_STAND_IN = 4;
 
+/** The street map below a city map. */
 export interface Tiles {
   /** Draws the loaded tiles, and requests the missing ones. */
   draw(element: HTMLCanvasElement, view: Viewport, size: Size): void;

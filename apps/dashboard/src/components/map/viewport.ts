@@ -3,6 +3,7 @@
  * (see `project`), except those that `toScreen` returns and `zoom` takes: these are pixels.
  */
 
+/** The part of the world that a map shows. */
 export interface Viewport {
   /** The middle, in the units of the projection. */
   readonly x: number;
@@ -11,16 +12,19 @@ export interface Viewport {
   readonly scale: number;
 }
 
+/** The size of a map on the page, in pixels. */
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
+/** A point in world coordinates, or a pixel of the map. */
 export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
+/** A position on the earth, in degrees. */
 export interface Position {
   readonly lat: number;
   readonly lon: number;

@@ -1,9 +1,11 @@
 /** The time range of the charts of a page. The page's address contains it. */
 import { cityText, DATE, dayOf, daysLater, dayStart } from "./times.ts";
 
+/** The ranges that a reader can choose with one press. */
 export const periods = ["day", "week", "month", "year"] as const;
 export type Period = (typeof periods)[number];
 
+/** A range of time, in steps that a chart can draw. */
 export interface TimeRange {
   /** Undefined: the reader selected the range in a chart. */
   readonly period: Period | undefined;

@@ -24,6 +24,7 @@ export function cityText(at: number | string, timeZone: string, options: Intl.Da
   return format.format(new Date(at));
 }
 
+/** Options of `cityText`: `08:30` and `Thu 26 Nov`. */
 export const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
 export const DATE = { weekday: "short", day: "numeric", month: "short" } as const;
 

@@ -1,8 +1,10 @@
 /** The filters of the list of deliveries, as the address of the page has them. */
 import type { DeliveryFilters } from "@bikeshare/contract/console";
 
+/** The parameters of the address that filter the list. The service knows them under the same names. */
 export const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
 type FilterName = (typeof filterNames)[number];
+/** The texts of the filters. Undefined or empty: the filter is not set. */
 export type FilterTexts = Readonly<Partial<Record<FilterName, string>>>;
 
 /** Returns the filters of an address. Unknown values are kept, so that the server reports the error. */
@@ -41,6 +43,7 @@ export function queryOf(filters: FilterTexts): DeliveryFilters {
   return filters as DeliveryFilters; // texts from the address, which the server checks
 }
 
+/** A button that replaces all filters. */
 export interface QuickFilter {
   readonly label: string;
   readonly filters: FilterTexts;
@@ -64,6 +67,7 @@ export function quickFilters(now: Date): readonly QuickFilter[] {
   ];
 }
 
+/** Tells whether two sets of filters are the same. Undefined counts as empty. */
 export function areSame(a: FilterTexts, b: FilterTexts): boolean {
   return filterNames.every((name) => (a[name] ?? "") === (b[name] ?? ""));
 }

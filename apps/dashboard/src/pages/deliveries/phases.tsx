@@ -2,6 +2,7 @@ import type { DeliveryAttempt } from "@bikeshare/contract/console";
 
 type Timings = DeliveryAttempt["timings"];
 
+/** A part of an attempt, such as the TLS handshake. `startMs` counts from the start of the attempt. */
 export interface Phase {
   readonly id: "dns" | "connect" | "tls" | "wait" | "rest";
   readonly label: string;

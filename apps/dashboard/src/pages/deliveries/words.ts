@@ -4,6 +4,7 @@ import { deliveryNames } from "@bikeshare/contract/pure";
 import type { Choice } from "../../components/field.tsx";
 import type { Tone } from "../../components/status.tsx";
 
+/** The state of a delivery for readers. */
 export interface StateWords {
   readonly tone: Tone;
   readonly word: string;
@@ -61,6 +62,7 @@ const failures: Readonly<Record<string, string>> = {
   skipped: "over the hourly limit",
 };
 
+/** The statuses by which the list can be filtered. */
 export const statusChoices: readonly Choice[] = [
   { value: "unsuccessful", label: "Failing or given up" },
   { value: "failing", label: "Failing, will be retried" },
@@ -70,10 +72,12 @@ export const statusChoices: readonly Choice[] = [
   { value: "succeeded", label: "Arrived" },
 ];
 
+/** The reasons of failures by which the list can be filtered. */
 export const failureChoices: readonly Choice[] = [
   ...Object.entries(failures).map(([value, label]) => ({ value, label })),
 ];
 
+/** The types of events by which the list can be filtered. */
 export const eventChoices: readonly Choice[] = [...deliveryNames.map((event) => ({ value: event, label: event }))];
 
 /** Returns `1 delivery` or `12 deliveries`. */

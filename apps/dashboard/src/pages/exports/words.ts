@@ -1,5 +1,6 @@
 import type { ShownExport } from "@bikeshare/contract/console";
 
+/** The kinds of export files in words. */
 export const kindNames: Readonly<Record<ShownExport["kind"], string>> = {
   rides: "Rides",
   stations: "Stations",

@@ -46,6 +46,7 @@ export function placeOf(text: string): Place | undefined {
   return found && { path: "/operator/systems", view: found[1], label: found[2] };
 }
 
+/** A link to the page where a problem can be fixed. */
 export function PlaceLink({
   place: { path, view, label },
   text = label,

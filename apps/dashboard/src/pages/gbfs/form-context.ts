@@ -18,6 +18,7 @@ interface FormContext {
   readonly choices: { readonly [Kind in FactKind]?: readonly Choice[] };
 }
 
+/** Passes errors, language and choices from a form to the inputs of its facts. */
 export const FormContext = createContext<FormContext>({ errors: [], language: "en", choices: {} });
 
 /** Returns the error of a field. @param isGroup whether the nested fields show their own errors */

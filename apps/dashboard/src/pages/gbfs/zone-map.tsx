@@ -6,6 +6,7 @@ import type { MappedZone } from "../../components/map/city-map.tsx";
 import { shortText } from "./fact-input.tsx";
 import { lookOf, zoneLooks } from "./zone-rules.ts";
 
+/** A zone as GBFS describes it: a GeoJSON feature with its polygons, name and rules. */
 export type Zone = NonNullable<FactsOf<"geofencing_zones">["features"]>[number];
 
 interface ZoneMapProps {

@@ -8,6 +8,7 @@ const shown: Readonly<Record<ShownImport["status"], readonly [Tone, string]>> = 
   undone: ["neutral", "undone"],
 };
 
+/** The status of an import. An import that was interrupted keeps the status of a running one. */
 export function ImportStatus({ status }: Pick<ShownImport, "status">) {
   const [tone, text] = shown[status];
   return <Status tone={tone}>{text}</Status>;

@@ -2,10 +2,12 @@
 import type { RequestCounts } from "@bikeshare/contract/console";
 import type { Series } from "../../components/chart-scale.ts";
 
+/** The periods that a reader can choose. `hour` is drawn by minute, the others by day. */
 export const PERIODS = ["hour", "week", "month"] as const;
 /** The period of a usage chart. */
 export type Period = (typeof PERIODS)[number];
 
+/** The periods in words. */
 export const periodLabels: Readonly<Record<Period, string>> = {
   hour: "Last hour",
   week: "7 days",
@@ -24,6 +26,7 @@ export function hourStart(now: number): number {
   return Math.floor(now / MINUTE_MS) * MINUTE_MS - (MINUTES_OF_HOUR - 1) * MINUTE_MS;
 }
 
+/** What `Chart` draws: the starts of the steps, and the values of each series. */
 export interface UsageChart {
   /** RFC 3339, oldest first. */
   readonly times: readonly string[];

@@ -11,6 +11,7 @@ const tones: Readonly<Record<Bike["vehicle_state"], Tone>> = {
   removed: "neutral",
 };
 
+/** The state of a bike in words: `on_trip` is shown as "on trip". */
 export function BikeState({ state }: { readonly state: Bike["vehicle_state"] }) {
   return <Status tone={tones[state]}>{state.replaceAll("_", " ")}</Status>;
 }

@@ -9,6 +9,7 @@ const tones: Readonly<Record<string, Tone>> = {
   removed: "neutral",
 };
 
+/** The status of a partner. */
 export function PartnerStatus({ partner: { status } }: { readonly partner: Pick<ShownPartner, "status"> }) {
   return <Status tone={tones[status] ?? "neutral"}>{status}</Status>;
 }

@@ -15,6 +15,7 @@ const tones: Readonly<Record<Ride["status"], Tone>> = {
   cancelled: "neutral",
 };
 
+/** The status of a ride. */
 export function RideStatus({ status }: Pick<Ride, "status">) {
   return <Status tone={tones[status]}>{status}</Status>;
 }
@@ -26,6 +27,7 @@ const reservationTones: Readonly<Record<FleetReservation["status"], Tone>> = {
   expired: "neutral",
 };
 
+/** The status of a reservation. */
 export function ReservationStatus({ status }: Pick<FleetReservation, "status">) {
   return <Status tone={reservationTones[status]}>{status}</Status>;
 }

@@ -15,6 +15,7 @@ export interface Acknowledgeable extends ShownCheck {
   readonly severity: "warning" | "failure";
 }
 
+/** Tells whether a check can be acknowledged. Mere information needs no acknowledgement. */
 export function isAcknowledgeable(check: ShownCheck): check is Acknowledgeable {
   return check.of !== null && check.severity !== "info";
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 
+/** A number with its label. */
 export interface Figure {
   readonly label: string;
   readonly value: ComponentChildren;

@@ -7,6 +7,7 @@ interface Operation {
   readonly "x-required-scope": string;
 }
 
+/** The parts of an OpenAPI document that the page reads. */
 export interface OpenApiDocument {
   readonly tags: readonly {
     readonly name: string;
@@ -16,6 +17,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
+/** An endpoint as the page lists it. */
 export interface Endpoint {
   readonly method: string;
   readonly path: string;

@@ -1,8 +1,10 @@
 /** Reads and changes the filters of the request log, which the page's address contains. */
 
 const FILTER_NAMES = ["key_id", "status", "error", "method", "route", "since", "until"] as const;
+/** The texts of the filters. An empty text removes a filter. */
 export type RequestFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>;
 
+/** Returns the filters of an address. Unknown values are kept, so that the server reports the error. */
 export function readFilters(search: URLSearchParams): RequestFilters {
   return Object.fromEntries(
     FILTER_NAMES.flatMap((name) => {

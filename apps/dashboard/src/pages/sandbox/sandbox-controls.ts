@@ -1,6 +1,7 @@
 import type { SandboxActivity } from "@bikeshare/contract/console";
 import type { Scope } from "../scope.ts";
 
+/** Whose sandbox a page shows. `params` are the path parameters of the requests about it. */
 export interface SandboxProps {
   readonly scope: Scope;
   readonly params: { readonly system_id: string; readonly partner_id: string };

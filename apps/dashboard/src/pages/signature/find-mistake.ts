@@ -11,6 +11,7 @@ export interface PastedRequest {
   readonly now: number;
 }
 
+/** What was found: whether the signature is valid, and a sentence for the reader. */
 export interface Finding {
   readonly isValid: boolean;
   readonly message: string;

@@ -3,6 +3,7 @@ import type { MappedStation } from "@bikeshare/contract/console";
 import { AVAILABILITIES, type Availability, availabilityOf } from "../../components/map/availability.ts";
 import type { Sorting } from "../../components/table.tsx";
 
+/** The filters and the order of the list, and its open page. */
 export interface StationFilters {
   /** The search text: a part of the name or of the id. */
   readonly q: string;
