@@ -7,6 +7,7 @@ import type { AppRoute, ClientInferRequest, ClientInferResponseBody } from "@ts-
 import { ApiError, ConnectionError } from "./errors.ts";
 import { routes } from "./routes.generated.ts";
 
+/** The statuses with which an endpoint answers a success. */
 type SuccessStatus<Route extends AppRoute> = Extract<keyof Route["responses"], 200 | 201 | 202>;
 
 /**
@@ -22,6 +23,7 @@ type OptionalWhereEmpty<Parts> = {
   readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? never : Part]: Parts[Part];
 } & { readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? Part : never]?: Parts[Part] };
 
+/** Calls an endpoint, and returns the body of its response. The request may be omitted if all its parts may. */
 type Call<Route extends AppRoute> = (
   ...request: Record<never, never> extends Request<Route> ? [Request<Route>?] : [Request<Route>]
 ) => Promise<ClientInferResponseBody<Route, SuccessStatus<Route>>>;
@@ -82,6 +84,11 @@ export function createClient(options: ClientOptions): ConsoleClient {
   return Object.fromEntries(nouns) as ConsoleClient;
 }
 
+/**
+ * Sends a request, and returns the body of the response.
+ * @param route the method and the path, as the table of paths has them: `GET /console/v1/session`
+ * @throws ApiError, or ConnectionError if no response arrived
+ */
 async function send(
   route: string,
   request: AnyRequest,

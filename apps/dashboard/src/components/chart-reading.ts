@@ -61,6 +61,7 @@ interface Reading {
   readonly choose: () => void;
 }
 
+/** Arrow keys, Home and End move the reader, and select a range with Shift. Enter passes the range on. Escape leaves. */
 function keyHandlers({ at, last, setAt, setAnchor, move, choose }: Reading) {
   const leave = () => {
     setAnchor(undefined);
@@ -89,6 +90,7 @@ function keyHandlers({ at, last, setAt, setAnchor, move, choose }: Reading) {
   };
 }
 
+/** A pointer moves the reader, and selects a range by dragging. A finger selects none, because it scrolls the page. */
 function usePointerHandlers({ last, layout, canChoose, setAt, setAnchor, choose }: Reading) {
   const drag = useRef<{ readonly x: number; readonly index: number }>(undefined);
   const indexAt = (x: number) =>

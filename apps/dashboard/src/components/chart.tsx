@@ -191,6 +191,7 @@ function Axis({ layout, ticks }: { readonly layout: Layout; readonly ticks: Time
   );
 }
 
+/** Vertical lines with a text, each at the step in which something happened. */
 function Notes({
   notes,
   times,
@@ -275,6 +276,7 @@ function Values({ x, width, time, series, unit, at }: ValuesProps) {
   );
 }
 
+/** A sample of a series, in the legend and beside its values. */
 function Swatch({ of, position }: { readonly of: Series; readonly position: number }) {
   const { kind } = of;
   const colour = colourOf(of, position);

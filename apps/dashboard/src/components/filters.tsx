@@ -21,6 +21,7 @@ export interface Filter {
   readonly show?: (value: string) => ComponentChildren;
 }
 
+/** The values by the names of the filters. Undefined or empty: the filter is not set. */
 type Values = Readonly<Record<string, string | undefined>>;
 
 interface FiltersProps {
@@ -84,6 +85,7 @@ interface ChipProps extends Pick<FiltersProps, "values" | "onChange"> {
   readonly filter: Filter;
 }
 
+/** A filter that is set. A press on it changes the value. */
 function Chip({ filter, values, onChange }: ChipProps) {
   const { name, label } = filter;
   return (
@@ -171,6 +173,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
   );
 }
 
+/** The filters to choose from. */
 function Names({
   filters,
   onChoose,
@@ -198,6 +201,7 @@ interface ValueProps {
 /** Up to this many choices are listed as buttons. More are shown in a `<select>`. */
 const MAX_LISTED = 10;
 
+/** Chooses or types the value of a filter. */
 function Value({ filter, value, onChange }: ValueProps) {
   const [typed, setTyped] = useState(value);
   const { choices } = filter;

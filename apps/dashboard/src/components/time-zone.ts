@@ -16,6 +16,7 @@ export function shownTimeZone(): string {
   return shownZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
+/** Returns the formats of a zone; of the reader's own zone if it is undefined. */
 function formatsIn(timeZone: string | undefined) {
   const day = { day: "numeric", month: "short" } as const;
   const clock = { hour: "2-digit", minute: "2-digit" } as const;

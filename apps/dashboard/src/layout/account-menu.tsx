@@ -53,6 +53,7 @@ export function AccountMenu() {
   );
 }
 
+/** Ends the session. On a failure the person stays signed in. */
 async function signOut(): Promise<void> {
   let providerUrl: string | null;
   try {

@@ -53,11 +53,13 @@ function until(color: Rgb, towards: Rgb, isEnough: (shade: Rgb) => boolean): Rgb
   return towards;
 }
 
+/** Returns a colour between two. @param part 0: `color` itself, 1: the other one */
 function mix(color: Rgb, other: Rgb, part: number): Rgb {
   const at = (index: 0 | 1 | 2) => Math.round(color[index] * (1 - part) + other[index] * part);
   return [at(0), at(1), at(2)];
 }
 
+/** Returns the relative luminance, 0 to 1, by the formula of WCAG 2.2. */
 function luminance(color: Rgb): number {
   const linear = (value: number) => (value <= 10 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * linear(color[0]) + 0.7152 * linear(color[1]) + 0.0722 * linear(color[2]);

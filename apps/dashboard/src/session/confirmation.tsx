@@ -72,8 +72,10 @@ export function ConfirmationDialog() {
   );
 }
 
+/** A proof of identity, as the server reads it. */
 type Confirmation = Parameters<typeof api.session.confirm>[0]["body"];
 
+/** Offers the ways to confirm that both the account and the service have. */
 function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void }) {
   const { data: account } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
   const [error, setError] = useState<string>();

@@ -6,6 +6,7 @@ import { ApiError } from "../api/errors.ts";
 import { useQuery } from "../api/queries.ts";
 import { takeLinkToken } from "../embedding.ts";
 
+/** Reads the session once. Afterwards `adoptSession`, the sign-out and `endSession` change what the cache has. */
 const SESSION_QUERY = { queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity };
 
 /** A session. `hasEnded`: it has ended, but the page with its unsaved input is kept until the person signs in again. */
@@ -27,6 +28,7 @@ export function adoptSession(session: ConsoleSession): void {
   queries.setQueryData(SESSION_KEY, session);
 }
 
+/** Requests the session. Null: nobody is signed in. */
 async function readSession(): Promise<KnownSession | null> {
   try {
     const session = (await beginEmbedded()) ?? (await api.session.get());
@@ -96,6 +98,7 @@ export function usePartnerAccess(): (Access & { readonly partnerId: string }) | 
   return membership && { ...accessBy(membership, own?.role === "admin"), partnerId };
 }
 
+/** Returns the membership for the operator of a system; of any system if the id is null. */
 function operatorMembership(memberships: readonly Membership[], systemId: string | null): Membership | undefined {
   return memberships.find((one) => one.partner_id === null && (systemId === null || one.system_id === systemId));
 }

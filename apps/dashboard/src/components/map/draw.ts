@@ -79,6 +79,7 @@ export interface Frame {
 
 /** Opacity of the stations that do not match the filters. */
 const FAINT = 0.16;
+/** Most pixels of the scale bar. Its length is a round distance. */
 const SCALE_BAR_PX = 96;
 /** Capacity of a station whose mark has the usual size. */
 const USUAL_CAPACITY = 20;
@@ -262,6 +263,7 @@ interface Placed {
   readonly radius: number;
 }
 
+/** Draws the marks of the stations, or their shades, and then rings and names on top. */
 function drawStations(canvas: CanvasRenderingContext2D, frame: Frame): void {
   const { scene, view, size, colours, marks } = frame;
   const spacing = stationSpacing(frame);
@@ -302,6 +304,7 @@ function drawShade(canvas: CanvasRenderingContext2D, { at, radius, share }: Shad
   canvas.globalAlpha = 1;
 }
 
+/** Draws a ring around the selected station or the one under the pointer. */
 function drawRing(canvas: CanvasRenderingContext2D, { drawn, at, radius }: Placed, { scene, colours }: Frame): void {
   canvas.beginPath();
   canvas.arc(at.x, at.y, radius + 4, 0, 2 * Math.PI);
@@ -326,7 +329,9 @@ interface Box {
 
 /** Square pixels of the map for each name. Too low: names hide the stations. */
 const AREA_OF_NAME_PX = 26_000;
+/** The height of a line of text. */
 const LINE_PX = 14;
+/** Most names of stations while counts are drawn below them. Otherwise `AREA_OF_NAME_PX` decides. */
 const MAX_NAMES = 80;
 /** Stations that are tried for each name that may be drawn: some names have no space. */
 const TRIED_NAMES = 6;
@@ -370,6 +375,7 @@ function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmpha
   }
 }
 
+/** Draws the names of the regions in capitals. Adds the space that they cover to `taken`. */
 function drawRegionNames(canvas: CanvasRenderingContext2D, taken: Box[], { scene, view, size, colours }: Frame): void {
   if (scene.regions.length < 2) return;
   canvas.font = `600 11px ${colours.font}`;

@@ -55,6 +55,7 @@ export function fit(points: readonly Point[], { width, height }: Size): Viewport
   return { x: (left + right) / 2, y: (top + bottom) / 2, scale };
 }
 
+/** Returns the least and the greatest value. */
 function extent(values: readonly number[]): readonly [number, number] {
   return values.reduce<[number, number]>(
     ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
@@ -156,7 +157,9 @@ export interface PlacedTile {
   readonly side: number;
 }
 
+/** The side of a tile at its own size, as tile servers make it. */
 const TILE_PX = 256;
+/** The closest zoom for which OpenStreetMap's tile servers have tiles. Closer views enlarge these. */
 const MAX_TILE_ZOOM = 19;
 
 /** Returns the tiles that cover a map, at the zoom whose tiles are drawn at about their own size. */

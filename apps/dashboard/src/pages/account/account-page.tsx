@@ -59,6 +59,7 @@ export function AccountPage() {
 
 type SessionRow = Account["sessions"][number];
 
+/** The browsers in which the person is signed in. */
 function Sessions({ account }: { readonly account: Account }) {
   const { run, isPending } = useAction();
   const end = (session: SessionRow) =>

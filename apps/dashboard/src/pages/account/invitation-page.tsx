@@ -67,6 +67,7 @@ interface AcceptFormProps {
   readonly provesAddress: boolean;
 }
 
+/** Accepts the invitation. Asks for a sign-in first if the address has an account. */
 function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProps) {
   const [name, setName] = useState("");
   const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });

@@ -138,6 +138,7 @@ function monthColumns(systemId: string, partnerId: string): readonly Column<Show
   ];
 }
 
+/** An endpoint of MDS or of another specification that the requirements name. */
 type Endpoint = ShownAgency["requirements"]["programs"][number]["endpoints"][number];
 
 const endpointColumns: readonly Column<Endpoint>[] = [
@@ -163,6 +164,7 @@ function fieldsOf({ fields }: Endpoint, wanted: Endpoint["fields"][number]["stat
   return found.map(({ field, is_optional: isOptional }) => `${field}${isOptional ? "*" : ""}`).join(", ");
 }
 
+/** What the requirements ask for, and what of it the service gives. */
 function Requirements({ agency: { requirements, has_requirements: hasOwn } }: OfAgency) {
   return (
     <>

@@ -188,6 +188,7 @@ function FileActions({ file, onAgain, onShare, onDelete }: FileActionsProps) {
   );
 }
 
+/** The route of a file. A link leads to it, so that the browser stores the file. */
 const DOWNLOAD = "/console/v1/systems/:system_id/exports/:id/file";
 
 function DownloadLink({ file, systemId }: { readonly file: ShownExport; readonly systemId: string }) {

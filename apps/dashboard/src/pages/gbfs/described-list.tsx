@@ -78,6 +78,7 @@ export function DescribedList<Kind extends FactKind>(props: DescribedListProps<K
   );
 }
 
+/** Returns the name in the published facts; undefined if there is none. */
 const nameOf = (published: object) => shortText((published as { readonly name?: unknown }).name);
 
 interface ThingProps {
@@ -88,6 +89,7 @@ interface ThingProps {
   readonly url: UrlState;
 }
 
+/** The form of the opened thing, with a way back to the list. */
 function OneThing({ access, kind, view, noun, url, id }: ThingProps & { readonly id: string }) {
   const { things = [] } = useDescribed(access.systemId, kind);
   const thing = things.find((each) => each.id === id);
@@ -141,6 +143,7 @@ interface NewThingProps extends ThingProps {
   readonly taken: readonly string[];
 }
 
+/** The form of a new thing, which also asks for its id. */
 function NewThing({ access, kind, view, noun, url, idHint, taken }: NewThingProps) {
   const [typed, setTyped] = useState("");
   const id = typed.trim();

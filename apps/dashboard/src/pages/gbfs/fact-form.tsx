@@ -22,6 +22,7 @@ import { draftOf, unreadyOf, valueOf } from "./form-values.ts";
 
 /** Where the published value of each fact is from: the operator, a source or a default. */
 type Origins = DescribedFactsOfKind["from"];
+/** Drafts or values by the name of their fact. */
 type Drafts = Readonly<Record<string, unknown>>;
 
 /** A thing of which nobody has described anything. The service calls that version `none`. */
@@ -54,6 +55,7 @@ export function FactForm(props: FactFormProps) {
   return <LoadedForm key={`${access.systemId} ${kind} ${id}`} {...props} />;
 }
 
+/** Shows the form of an existing thing once its facts are loaded. */
 function LoadedForm(props: FactFormProps) {
   const { data, error, refetch } = useDescribedOne(props.access.systemId, props.kind, props.id);
   if (data !== undefined) return <FilledForm {...props} described={data} />;
@@ -65,6 +67,7 @@ interface FilledProps extends FactFormProps {
   readonly described: DescribedFactsOfKind;
 }
 
+/** The form itself. */
 function FilledForm(props: FilledProps) {
   const { access, before, actions } = props;
   const { described, drafts, setDrafts, errors, isPending, save } = useFactForm(props);

@@ -35,6 +35,7 @@ export function FactInput(props: FactInputProps) {
   return <Renderer {...props} />;
 }
 
+/** The inputs by type of fact. `LineInput` is the one of all other types. */
 const renderers: { readonly [Kind in FieldType["kind"]]?: ComponentType<FactInputProps> } = {
   text: TextsInput,
   textUri: TextsInput,
@@ -135,6 +136,7 @@ interface Labelled {
   readonly label: string;
 }
 
+/** A list of choices. The empty choice leaves the fact unset. */
 function SelectInput(props: FactInputProps & { readonly choices: readonly Labelled[] }) {
   const { path, label, hint, draft, published, onChange, choices } = props;
   const value = (draft ?? "") as string;
@@ -158,6 +160,7 @@ function SelectInput(props: FactInputProps & { readonly choices: readonly Labell
   );
 }
 
+/** Returns the choice of a word of GBFS. */
 const plain = (word: string): Labelled => ({ value: word, label: inWords(word) });
 
 /** A list of the words that GBFS allows for the field. */
@@ -171,6 +174,7 @@ const yesNo = [
 ];
 const asWord = (value: unknown) => yesNo.find(({ is }) => is === value)?.value;
 
+/** A list instead of a checkbox, because a fact may also be unset. */
 function YesNoInput(props: FactInputProps) {
   const { draft, published, onChange } = props;
   return (
@@ -314,6 +318,7 @@ function RowsInput({ type, path, label, hint, draft, published, onChange }: Fact
   );
 }
 
+/** The fields of an object, such as the apps for each system, under a common label. */
 function ObjectInput(props: FactInputProps) {
   const { path, label, hint } = props;
   return (

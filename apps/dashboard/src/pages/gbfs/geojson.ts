@@ -7,6 +7,7 @@ export function multiPolygonFrom(given: unknown): unknown {
   return polygons.length === 0 ? given : { type: "MultiPolygon", coordinates: polygons };
 }
 
+/** Returns the polygons in any GeoJSON object, each as its rings of positions. Empty: there is none. */
 function polygonsOf(given: unknown): readonly unknown[] {
   const coordinates = fieldOf(given, "coordinates");
   switch (fieldOf(given, "type")) {

@@ -111,6 +111,7 @@ function ImportFacts({ detail: { import: imported, from, time_zone: zone } }: { 
   );
 }
 
+/** A button that undoes the import, or continues an interrupted undo. Disabled while something prevents that. */
 function Undo({ access, detail }: { readonly access: Access; readonly detail: ImportDetail }) {
   const [isOpen, setOpen] = useState(false);
   const { run, isPending } = useAction();
@@ -164,6 +165,7 @@ const entryColumns: readonly Column<ImportReportEntry>[] = [
   { id: "outcome", title: "Then", isSecondary: true, cell: ({ outcome }) => outcome },
 ];
 
+/** Says how much of the report the service keeps, and where all of it is. */
 function ReportKept({ report }: { readonly report: NonNullable<ImportDetail["report"]> }) {
   const { kept, entries, path } = report;
   const [first, all] = [kept, entries].map((n) => n.toLocaleString("en"));
@@ -179,6 +181,7 @@ function ReportKept({ report }: { readonly report: NonNullable<ImportDetail["rep
   );
 }
 
+/** What was rejected, repaired or doubted, with the reason of each. Renders nothing if the import has no report. */
 function Report({ access, detail }: { readonly access: Access; readonly detail: ImportDetail }) {
   const url = useUrlState();
   const { report } = detail;

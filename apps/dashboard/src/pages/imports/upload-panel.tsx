@@ -169,6 +169,7 @@ function ImportLink({ id, label = "Report and undo" }: { readonly id: string | n
   return <ButtonLink href={url.link(`/operator/imports/${encodeURIComponent(id)}`)}>{label}</ButtonLink>;
 }
 
+/** The progress of a file that is uploaded, tried or imported. */
 function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   const { state, step, share, rows_done: rows, bytes, file_name: name, asked_by_name: by } = upload;
   // Whether the file is still being uploaded.

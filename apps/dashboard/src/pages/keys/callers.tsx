@@ -19,6 +19,7 @@ interface CallersProps {
 /** How many days back callers are searched for. */
 const DAYS = 90;
 
+/** A key that has called the route. */
 type Caller = Awaited<ReturnType<typeof api.systemRequests.callers>>["data"][number];
 
 /** Lists the callers of a route, whom the operator must tell before the route is removed. */

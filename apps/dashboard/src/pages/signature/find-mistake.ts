@@ -44,6 +44,7 @@ interface Verified {
   readonly clock: number;
 }
 
+/** Returns why the signature is not valid; undefined: it is valid. */
 async function issueOf({ header, body, secret, clock }: Verified): Promise<string | undefined> {
   try {
     await verify(body, header, secret, { now: () => clock });
@@ -106,16 +107,19 @@ function parsedJson(text: string): unknown {
   }
 }
 
+/** Returns the body as JSON without white space; undefined: it is no JSON. */
 function compactJson(body: string): string | undefined {
   const value = parsedJson(body);
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
+/** Returns the text that the body is as a JSON string; undefined: it is none. */
 function unquotedJson(body: string): string | undefined {
   const value = parsedJson(body);
   return typeof value === "string" ? value : undefined;
 }
 
+/** Returns the text that the body encodes; undefined: it is no base64. */
 function decodedBase64(body: string): string | undefined {
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(body.trim()), (character) => character.charCodeAt(0)));

@@ -19,6 +19,7 @@ interface TestSectionProps {
   readonly addressOf: (deliveryId: string) => string;
 }
 
+/** An event type of the contract. The choices come from the service, which may be newer than these pages. */
 type KnownEvent = NonNullable<Parameters<WebhookClient["test"]>[0]["body"]>["event"];
 
 /** Milliseconds between two checks whether the test delivery has arrived. */

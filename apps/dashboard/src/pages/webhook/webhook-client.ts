@@ -12,7 +12,9 @@ export interface WebhookTarget {
   readonly query: { readonly endpoint_id?: string };
 }
 
+/** The endpoints for the partner's people. */
 type Own = typeof api.webhook;
+/** The endpoints for the operator. */
 type Operators = typeof api.endpoints;
 
 /** A call that saves settings. The operator's calls return a new secret, too. */
