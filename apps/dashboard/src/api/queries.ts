@@ -24,12 +24,13 @@ export const queries = new QueryClient({
   },
 });
 
-interface Source {
+/** A query whose result a page shows, as `useQuery` returns it. */
+interface ShownQuery {
   readonly error: unknown;
   readonly refetch: () => Promise<unknown>;
 }
 
-/** Reads again those sources of a page that have failed. The others keep their data. */
-export function retryFailed(...sources: readonly Source[]): Promise<unknown> {
-  return Promise.all(sources.filter(({ error }) => error !== null).map(({ refetch }) => refetch()));
+/** Repeats those queries of a page that have failed. The others keep their data. */
+export function retryFailed(...shown: readonly ShownQuery[]): Promise<unknown> {
+  return Promise.all(shown.filter(({ error }) => error !== null).map(({ refetch }) => refetch()));
 }

@@ -113,7 +113,7 @@ function Plot({ id, layout, texts, times, series, unit, limit, notes, onRange }:
             height={FLOOR - TOP}
           />
         )}
-        {at !== undefined && <Cursor at={at} series={series} layout={layout} />}
+        {at !== undefined && <ReadingLine at={at} series={series} layout={layout} />}
       </svg>
       {at !== undefined && (
         <Values
@@ -226,7 +226,7 @@ function Notes({
 }
 
 /** A vertical line at the step where the reader is, with a dot on each line of the chart. */
-function Cursor({
+function ReadingLine({
   at,
   series,
   layout,

@@ -52,6 +52,7 @@ export function Shortcuts() {
   );
 }
 
+/** The shortcuts of every page, as the dialog lists them. */
 const keys = [
   ["Search", "Ctrl K"],
   ["Next row", "j"],

@@ -32,7 +32,8 @@ export function useUrlState(): UrlState {
   const search = useSearch();
   const parameters = new URLSearchParams(search);
   const get = (name: string) => parameters.get(name) ?? "";
-  const change = (changes: Readonly<Record<string, string>>) => addressOf(path, { ...valuesOf(parameters), ...changes });
+  const change = (changes: Readonly<Record<string, string>>) =>
+    addressOf(path, { ...valuesOf(parameters), ...changes });
   return {
     get,
     given: (names) =>

@@ -1,8 +1,8 @@
 /** Finds out whose data a page shows, and the addresses of related pages. */
 import { type Access, useOperatorAccess, usePartnerAccess, useSignedIn } from "../session/session.ts";
 
-/** Whose pages are shown: a partner's, or the operator's if `partnerId` is undefined. */
-export interface Scope {
+/** Whose page is shown: a partner's, or the operator's if `partnerId` is undefined. It has nothing to do with scopes of keys. */
+export interface PageScope {
   readonly systemId: string;
   readonly partnerId: string | undefined;
   /** Whether the reader may change the shown data. */
@@ -12,14 +12,14 @@ export interface Scope {
 }
 
 /** Returns the scope of a partner's page; undefined: the reader may not see it. */
-export function usePartnerScope(): Scope | undefined {
+export function usePartnerScope(): PageScope | undefined {
   const { memberships } = useSignedIn();
   const access = usePartnerAccess();
   return access && scopeOf(access, access.partnerId, memberships);
 }
 
 /** Returns the scope of an operator's page; undefined: the reader may not see it. */
-export function useOperatorScope(): Scope | undefined {
+export function useOperatorScope(): PageScope | undefined {
   const { memberships } = useSignedIn();
   const access = useOperatorAccess();
   return access && scopeOf(access, undefined, memberships);
@@ -29,7 +29,7 @@ function scopeOf(
   { systemId, canChange, membership }: Access,
   partnerId: string | undefined,
   memberships: readonly Access["membership"][],
-): Scope {
+): PageScope {
   const first = memberships.find(({ partner_id }) => partner_id === membership.partner_id);
   return { systemId, partnerId, canChange, isFirstSystem: first?.system_id === systemId };
 }
@@ -39,7 +39,7 @@ function scopeOf(
  * @param page the last part of the page's path: `keys`, `requests`, …
  */
 export function addressIn(
-  { systemId, partnerId, isFirstSystem }: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">,
+  { systemId, partnerId, isFirstSystem }: Pick<PageScope, "systemId" | "partnerId" | "isFirstSystem">,
   page: string,
   query: Readonly<Record<string, string>> = {},
 ): string {

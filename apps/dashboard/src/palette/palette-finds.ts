@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api } from "../api/api.ts";
 import { useQuery } from "../api/queries.ts";
 import { membershipName } from "../membership-pages.ts";
-import { addressIn, type Scope } from "../pages/scope.ts";
+import { addressIn, type PageScope } from "../pages/scope.ts";
 import { isCredential, type PaletteItem } from "./palette-items.ts";
 
 /**
@@ -82,7 +82,10 @@ async function find(
 }
 
 /** Returns the address of the page that shows a result. A partner finds only stations, keys and deliveries. */
-function addressOf({ kind, id }: FoundEntry, scope: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">): string {
+function addressOf(
+  { kind, id }: FoundEntry,
+  scope: Pick<PageScope, "systemId" | "partnerId" | "isFirstSystem">,
+): string {
   if (kind === "deliveries") return addressIn(scope, "deliveries", { resource_id: id });
   if (kind === "key") return addressIn(scope, "keys", { key: id });
   if (scope.partnerId !== undefined) return addressIn(scope, "stations", { q: id });

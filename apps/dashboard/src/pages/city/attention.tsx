@@ -1,7 +1,7 @@
 import type { Glance, StationSums } from "@bikeshare/contract/console";
 import { Link } from "wouter-preact";
 import { AvailabilityMark } from "../../components/map/legend.tsx";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import { useWeekOfStations } from "./city-data.ts";
 import { lastingText } from "./times.ts";
 
@@ -50,7 +50,7 @@ export function troubledStations(
 
 interface TroubledProps {
   readonly glance: Glance;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly onSelect: (id: string) => void;
 }
 

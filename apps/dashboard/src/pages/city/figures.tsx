@@ -2,13 +2,13 @@ import type { Glance } from "@bikeshare/contract/console";
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { Sparkline } from "../../components/sparkline.tsx";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import { comparedText, lastingText } from "./times.ts";
 
 interface FiguresProps {
   /** Undefined until it is loaded. The tiles are shown without values until then. */
   readonly glance: Glance | undefined;
-  readonly scope: Scope;
+  readonly scope: PageScope;
 }
 
 interface Tile {
@@ -42,7 +42,7 @@ export function CityFigures({ glance, scope }: FiguresProps) {
 /** Returns one value for each step of the last day, for a sparkline. */
 type Over = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
 
-function tilesOf(glance: Glance | undefined, scope: Scope): readonly Tile[] {
+function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] {
   const steps = glance?.recent ?? [];
   const { fleet, rides } = glance ?? {};
   const over: Over = (of) => steps.map((step) => of(step) ?? null);

@@ -13,7 +13,7 @@ import { useLazy } from "../../components/use-lazy.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { type Scope, useOperatorScope } from "../scope.ts";
+import { type PageScope, useOperatorScope } from "../scope.ts";
 import { useGlance, useStations } from "./city-data.ts";
 import { MapPanel } from "./map-panel.tsx";
 import { Rewind, useInstant } from "./rewind.tsx";
@@ -27,7 +27,7 @@ export function MapPage() {
   return scope === undefined ? <NotFoundPage /> : <CityMapPage scope={scope} />;
 }
 
-function CityMapPage({ scope }: { readonly scope: Scope }) {
+function CityMapPage({ scope }: { readonly scope: PageScope }) {
   const url = useUrlState();
   const [at, setAt] = useInstant();
   const glance = useGlance(scope.systemId);
@@ -68,7 +68,7 @@ function CityMapPage({ scope }: { readonly scope: Scope }) {
 }
 
 interface BesideProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly list: readonly MappedStation[] | undefined;
   readonly kind: Availability | undefined;
   readonly selectedId: string | undefined;

@@ -7,7 +7,7 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { CheckList } from "../overview/check-list.tsx";
-import { type Scope, useOperatorScope } from "../scope.ts";
+import { type PageScope, useOperatorScope } from "../scope.ts";
 import { TroubledStations } from "./attention.tsx";
 import { useGlance, useStations } from "./city-data.ts";
 import { CityFigures } from "./figures.tsx";
@@ -23,7 +23,7 @@ export function OperatorOverviewPage() {
   return scope === undefined ? <NotFoundPage /> : <Overview scope={scope} />;
 }
 
-function Overview({ scope }: { readonly scope: Scope }) {
+function Overview({ scope }: { readonly scope: PageScope }) {
   const glance = useGlance(scope.systemId);
   const stations = useStations(scope);
   const { link } = useUrlState();
@@ -75,7 +75,7 @@ function Overview({ scope }: { readonly scope: Scope }) {
 }
 
 /** Reads the checks and the requests per minute. Two parts of the page share the result. */
-function useServiceHealth({ systemId }: Scope) {
+function useServiceHealth({ systemId }: PageScope) {
   const params = { system_id: systemId };
   return useQuery({
     queryKey: ["system-overview", params],
@@ -85,7 +85,7 @@ function useServiceHealth({ systemId }: Scope) {
 }
 
 /** Feeds, webhooks and keys, only where they need attention. */
-function ServiceHealth({ scope }: { readonly scope: Scope }) {
+function ServiceHealth({ scope }: { readonly scope: PageScope }) {
   const { data, error, refetch } = useServiceHealth(scope);
   if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data !== undefined) return <CheckList checks={data.checks} scope={scope} />;
@@ -97,7 +97,7 @@ function ServiceHealth({ scope }: { readonly scope: Scope }) {
 }
 
 /** A chart of the requests per minute: how many were answered, and how many a rate limit refused. */
-function Requests({ scope }: { readonly scope: Scope }) {
+function Requests({ scope }: { readonly scope: PageScope }) {
   const { data } = useServiceHealth(scope);
   const refused = data?.rate_limited ?? [];
   return (

@@ -14,7 +14,7 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { type Scope, usePartnerScope } from "../scope.ts";
+import { type PageScope, usePartnerScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 import { lastingSince, useGlance, useStations } from "./city-data.ts";
 import { StationDay, StationFill, StationFlowsView, StationWeekView } from "./station-view.tsx";
@@ -160,7 +160,7 @@ export function PartnerStationPage() {
   return scope === undefined ? <NotFoundPage /> : <PartnerStation scope={scope} />;
 }
 
-function PartnerStation({ scope }: { readonly scope: Scope }) {
+function PartnerStation({ scope }: { readonly scope: PageScope }) {
   const { link } = useUrlState();
   const { id, partner_id: partner } = useParams<{ id: string; partner_id: string }>();
   const { data, error, refetch } = useStations(scope);

@@ -4,13 +4,13 @@ import { useQuery } from "../../api/queries.ts";
 import type { ChartNote } from "../../components/chart.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
-import type { Scope } from "../scope.ts";
+import type { PageScope } from "../scope.ts";
 import { RangePicker, useRange } from "./range-picker.tsx";
 import { sumOf, type TimeRange, valuesUntilNow } from "./range.ts";
 import { CLOCK, cityText, comparedText, DATE } from "./times.ts";
 
 interface TrendsProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly timeZone: string;
 }
 

@@ -28,6 +28,9 @@ import { ResendDialog } from "./resend-dialog.tsx";
 import { countDeliveries } from "./words.ts";
 import "./deliveries.css";
 
+/** The route that exports the list as CSV. */
+const CSV_ROUTE = routes.deliveries.export;
+
 /**
  * The page of a partner's deliveries. The address contains the filters. Selected or all matching deliveries can be resent.
  */
@@ -147,7 +150,7 @@ interface ListHeaderProps extends Pick<DeliveryListProps, "webhooks"> {
 }
 
 function ListHeader({ target, filters, list, live, webhooks }: ListHeaderProps) {
-  const csv = addressOf(CSV, target.params, { ...target.query, ...filters });
+  const csv = addressOf(CSV_ROUTE, target.params, { ...target.query, ...filters });
   return (
     <>
       <PageHeader
@@ -203,9 +206,6 @@ function SearchedNotice({ to }: { readonly to: string }) {
     </Notice>
   );
 }
-
-/** The route that exports the list as CSV. */
-const CSV = routes.deliveries.export;
 
 /**
  * Reads the page of the list that the address asks for, and returns it with its filters, paging and live updates.

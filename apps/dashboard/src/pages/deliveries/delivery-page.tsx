@@ -151,12 +151,12 @@ function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): 
   const inList = new URLSearchParams(search);
   if (delivery !== undefined) inList.set("endpoint", delivery.endpoint_id);
   const list = `/partners/${encodeURIComponent(partnerId)}/deliveries?${inList.toString()}`;
-  const of = (id: string | null | undefined) =>
+  const pageOf = (id: string | null | undefined) =>
     id === null || id === undefined
       ? undefined
       : `/partners/${encodeURIComponent(partnerId)}/deliveries/${encodeURIComponent(id)}${search === "" ? "" : `?${search}`}`;
   // "Next" and "previous" are meant as in the list, which begins with the newest delivery.
-  return { list, older: of(delivery?.next_failing_id), newer: of(delivery?.previous_failing_id) };
+  return { list, older: pageOf(delivery?.next_failing_id), newer: pageOf(delivery?.previous_failing_id) };
 }
 
 interface NeighbourProps {

@@ -85,7 +85,7 @@ function FilledForm(props: FilledProps) {
               described={described}
               drafts={drafts}
               heading={props.heading ?? "h2"}
-              onChange={(name, draft) => setDrafts((held) => ({ ...held, [name]: draft }))}
+              onChange={(name, draft) => setDrafts((others) => ({ ...others, [name]: draft }))}
             />
           </fieldset>
           {access.canChange && (

@@ -203,7 +203,7 @@ function TextsInput({ path, label, hint, required, draft, published, onChange }:
           label={rows.length > 1 ? `${label}, ${each.language}` : label}
           languageLabel={`Language of ${label}, ${index + 1}`}
           isLong={nameIn(path) === "description"}
-          held={each}
+          typed={each}
           placeholder={applies.find((one) => one.language === each.language)?.text}
           onChange={(changed) => onChange(rows.with(index, changed))}
           onRemove={rows.length > 1 ? () => onChange(without(rows, index)) : undefined}
@@ -221,16 +221,16 @@ interface TextInputProps {
   readonly languageLabel: string;
   readonly isLong: boolean;
   /** The typed text and its language. */
-  readonly held: LocalText;
+  readonly typed: LocalText;
   readonly placeholder: string | undefined;
   readonly onChange: (text: LocalText) => void;
   readonly onRemove: (() => void) | undefined;
 }
 
 /** The inputs for a text in one language, and for the language itself. */
-function TextInput({ label, languageLabel, isLong, held, placeholder, onChange, onRemove }: TextInputProps) {
-  const shared = { class: "control", "aria-label": label, value: held.text, placeholder };
-  const change = (text: string) => onChange({ ...held, text });
+function TextInput({ label, languageLabel, isLong, typed, placeholder, onChange, onRemove }: TextInputProps) {
+  const shared = { class: "control", "aria-label": label, value: typed.text, placeholder };
+  const change = (text: string) => onChange({ ...typed, text });
   return (
     <div class="fact-text">
       {isLong ? (
@@ -242,9 +242,9 @@ function TextInput({ label, languageLabel, isLong, held, placeholder, onChange, 
         class="control"
         type="text"
         aria-label={languageLabel}
-        value={held.language}
+        value={typed.language}
         spellcheck={false}
-        onInput={(event) => onChange({ ...held, language: event.currentTarget.value })}
+        onInput={(event) => onChange({ ...typed, language: event.currentTarget.value })}
       />
       {onRemove && (
         <Button variant="quiet" label={`Remove ${label}`} onClick={onRemove}>

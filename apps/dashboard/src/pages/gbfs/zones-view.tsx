@@ -98,9 +98,11 @@ interface ZoneInputsProps {
   readonly elsewhere: readonly unknown[];
   readonly isPending: boolean;
   readonly change: (changed: ZoneChange, onDone: () => void) => void;
+  /** Closes the form of an opened zone. */
   readonly close: () => void;
 }
 
+/** The import of zones, and the form for the rules outside all zones. */
 function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsProps) {
   return (
     <>

@@ -50,6 +50,7 @@ export async function sendFile(systemId: string, file: File, timeZone: string): 
   await queries.invalidateQueries({ queryKey: ["upload", systemId] });
   let read = 0;
   const show = (sending: Sending | null) => queries.setQueryData(sendingKey(systemId), sending);
+  // The file, whose bytes are counted before they are compressed: the progress is a share of the file's size.
   const counted = file.stream().pipeThrough(
     new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, stream) {

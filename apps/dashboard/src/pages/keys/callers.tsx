@@ -9,10 +9,10 @@ import { TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { keyName } from "../key-name.ts";
-import { addressIn, type Scope, withParameter } from "../scope.ts";
+import { addressIn, type PageScope, withParameter } from "../scope.ts";
 
 interface CallersProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly keys: readonly ShownKey[];
 }
 
@@ -86,7 +86,11 @@ function RouteForm({ route, onFind }: RouteFormProps) {
   );
 }
 
-function callerColumns(scope: Scope, called: string, keys: ReadonlyMap<string, ShownKey>): readonly Column<Caller>[] {
+function callerColumns(
+  scope: PageScope,
+  called: string,
+  keys: ReadonlyMap<string, ShownKey>,
+): readonly Column<Caller>[] {
   const [method = "", route = ""] = called.split(" ");
   return [
     { id: "partner", title: "Partner", cell: ({ key_id }) => keys.get(key_id)?.partner_name ?? "operator" },

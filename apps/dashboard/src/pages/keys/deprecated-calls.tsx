@@ -4,10 +4,10 @@ import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Notice } from "../../components/notice.tsx";
 import { keyName } from "../key-name.ts";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 
 interface DeprecatedCallsProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly keys: readonly ShownKey[];
 }
 
@@ -47,7 +47,7 @@ export function DeprecatedCalls({ scope, keys }: DeprecatedCallsProps) {
 
 interface CallingKeyProps {
   readonly call: DeprecatedCall;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly shown: ShownKey | undefined;
 }
 
@@ -62,7 +62,7 @@ function CallingKey({ call, scope, shown }: CallingKeyProps) {
   );
 }
 
-function readCalls({ systemId, partnerId }: Scope, signal: AbortSignal) {
+function readCalls({ systemId, partnerId }: PageScope, signal: AbortSignal) {
   return partnerId === undefined
     ? api.systemRequests.deprecated({ params: { system_id: systemId }, signal })
     : api.partnerRequests.deprecated({ params: { system_id: systemId, partner_id: partnerId }, signal });

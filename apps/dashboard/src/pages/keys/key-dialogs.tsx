@@ -8,12 +8,12 @@ import { SelectField } from "../../components/field.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { keyName } from "../key-name.ts";
-import type { Scope } from "../scope.ts";
+import type { PageScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 
 interface KeyDialogProps {
   readonly shown: ShownKey;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly onClose: () => void;
 }
 
@@ -80,7 +80,7 @@ export function RotateDialog({
   );
 }
 
-function requestRotation(id: string, hours: number, { systemId, partnerId }: Scope) {
+function requestRotation(id: string, hours: number, { systemId, partnerId }: PageScope) {
   const body = { overlap_hours: hours };
   return partnerId === undefined
     ? api.systemKeys.rotate({ params: { system_id: systemId, id }, body })
@@ -132,7 +132,7 @@ function isInUse({ last_used_at: usedAt }: ShownKey): boolean {
   return usedAt !== null && new Date().getTime() - Date.parse(usedAt) < DAY_MS;
 }
 
-function requestRevocation(id: string, { systemId, partnerId }: Scope) {
+function requestRevocation(id: string, { systemId, partnerId }: PageScope) {
   return partnerId === undefined
     ? api.systemKeys.revoke({ params: { system_id: systemId, id }, body: {} })
     : api.partnerKeys.revoke({ params: { system_id: systemId, partner_id: partnerId, id }, body: {} });

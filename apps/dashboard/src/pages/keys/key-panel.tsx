@@ -5,14 +5,14 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
 import { keyName } from "../key-name.ts";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import { KeyStatus } from "./key-table.tsx";
 import { KeyUsage } from "./key-usage.tsx";
 
 interface KeyPanelProps {
   /** The key. Its name is not `key`, because components cannot read a property of that name. */
   readonly shown: ShownKey;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly onAsk: (what: "rotate" | "revoke") => void;
   readonly onClose: () => void;
 }

@@ -7,7 +7,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Tabs } from "../../components/tabs.tsx";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import {
   daySeries,
   hourStart,
@@ -24,7 +24,7 @@ const REFRESH_INTERVAL_MS = 15_000;
 
 interface KeyUsageProps {
   readonly shown: ShownKey;
-  readonly scope: Scope;
+  readonly scope: PageScope;
 }
 
 /** The usage of a key. */
@@ -66,7 +66,7 @@ function Hour({ shown, scope }: KeyUsageProps) {
   );
 }
 
-function readMinutes(keyId: string, { systemId, partnerId }: Scope, signal: AbortSignal) {
+function readMinutes(keyId: string, { systemId, partnerId }: PageScope, signal: AbortSignal) {
   const query = { key_id: keyId, since: new Date(hourStart(new Date().getTime())).toISOString() };
   return partnerId === undefined
     ? api.systemRequests.minutes({ params: { system_id: systemId }, query, signal })
@@ -119,7 +119,7 @@ function Days({ shown, scope, days }: KeyUsageProps & { readonly days: number })
   );
 }
 
-function readDays(keyId: string, days: number, { systemId, partnerId }: Scope, signal: AbortSignal) {
+function readDays(keyId: string, days: number, { systemId, partnerId }: PageScope, signal: AbortSignal) {
   const query = { key_id: keyId, days };
   return partnerId === undefined
     ? api.systemRequests.days({ params: { system_id: systemId }, query, signal })

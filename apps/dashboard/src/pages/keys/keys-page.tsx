@@ -9,7 +9,7 @@ import { isEmbedded } from "../../embedding.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useShownOnce } from "../../session/shown-once.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
+import { type PageScope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
 import { Callers } from "./callers.tsx";
 import { CreateDialog } from "./create-dialog.tsx";
 import { DeprecatedCalls } from "./deprecated-calls.tsx";
@@ -22,7 +22,7 @@ import "./keys.css";
 
 /*
  * The pages of API keys. The operator issues keys for any partner. A partner's admins may create keys only if the operator
- * has given the partner a key allowance. A `Scope` is whose page is shown, not a scope of a key.
+ * has given the partner a key allowance. A `PageScope` says whose page is shown. It is no scope of a key.
  */
 
 /** The page of a partner's keys. */
@@ -40,7 +40,7 @@ export function OperatorKeysPage() {
 /** The open dialog, and the key that it is about, if any. */
 type Asked = { readonly what: "rotate" | "revoke"; readonly key: ShownKey } | { readonly what: "issue" | "create" };
 
-function Keys({ scope }: { readonly scope: Scope }) {
+function Keys({ scope }: { readonly scope: PageScope }) {
   const { data, error, refetch } = useKeys(scope);
   const [search, setSearch] = useSearchParams();
   const [asked, setAsked] = useState<Asked>();
@@ -97,7 +97,7 @@ function hasNotEnded({ status }: ShownKey): boolean {
 }
 
 interface KeysHeaderProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   /**
    * The partner's key allowance. Null: the operator allows none. Undefined: not loaded yet, or this is the operator's page.
    */
@@ -149,7 +149,7 @@ function Left({ allowance }: { readonly allowance: ShownAllowance }) {
 
 interface AskedDialogProps {
   readonly asked: Asked;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly allowance: ShownAllowance | undefined;
   readonly onClose: () => void;
   readonly onMade: (made: MadeKey) => void;
@@ -170,7 +170,7 @@ function AskedDialog({ asked, scope, allowance, onClose, onMade }: AskedDialogPr
   }
 }
 
-function useKeys(scope: Scope) {
+function useKeys(scope: PageScope) {
   return useQuery({
     queryKey: ["keys", scope.systemId, scope.partnerId],
     queryFn: ({ signal }) => readKeys(scope, signal),
@@ -183,7 +183,7 @@ interface ReadKeys {
   readonly allowance?: ShownAllowance | null;
 }
 
-function readKeys({ systemId, partnerId }: Scope, signal: AbortSignal): Promise<ReadKeys> {
+function readKeys({ systemId, partnerId }: PageScope, signal: AbortSignal): Promise<ReadKeys> {
   return partnerId === undefined
     ? api.systemKeys.list({ params: { system_id: systemId }, signal })
     : api.partnerKeys.list({ params: { system_id: systemId, partner_id: partnerId }, signal });

@@ -5,11 +5,11 @@ import { Button, ButtonLink } from "../../components/button.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { Menu, MenuItem } from "../../components/menu.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 
 interface EndpointActionsProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly endpoint: EndpointSummary;
 }
 
@@ -59,7 +59,7 @@ export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
 }
 
 /** Returns the address of an endpoint's page. */
-export function endpointAddress(scope: Scope, { id, partner_id: partnerId }: EndpointSummary): string {
+export function endpointAddress(scope: PageScope, { id, partner_id: partnerId }: EndpointSummary): string {
   return addressIn(scope, `endpoints/${encodeURIComponent(partnerId)}`, { endpoint: id });
 }
 

@@ -10,7 +10,7 @@ import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { endpointState } from "../endpoint-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { type Scope, useOperatorScope } from "../scope.ts";
+import { type PageScope, useOperatorScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { EndpointActions, endpointAddress } from "./endpoint-actions.tsx";
 
@@ -52,7 +52,7 @@ const HELD: Column<EndpointSummary> = {
   cell: ({ held }) => waitingText(held),
 };
 
-function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
+function columnsFor(scope: PageScope): readonly Column<EndpointSummary>[] {
   return [
     {
       id: "partner",

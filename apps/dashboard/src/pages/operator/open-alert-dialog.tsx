@@ -51,7 +51,7 @@ export function OpenAlertDialog({ systemId, types, onClose, onOpened }: OpenAler
   const form = useRef<HTMLDivElement>(null);
   const context = useFormContext(systemId, refused ? [refused] : []);
   useEffect(() => focusWrong(form.current), [refused]);
-  const change = (changed: Partial<Draft>) => setWanted((held) => ({ ...held, ...changed }));
+  const change = (changed: Partial<Draft>) => setWanted((before) => ({ ...before, ...changed }));
   const open = () =>
     void run(async () => {
       const failure = await refusalOf(async () => {

@@ -5,7 +5,7 @@ import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { showToast } from "../../components/toast.tsx";
-import type { Scope } from "../scope.ts";
+import type { PageScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 
 /** A failed check that can be acknowledged. */
@@ -33,7 +33,7 @@ const durations = [
 interface AcknowledgeDialogProps {
   /** The checks to acknowledge. Empty: the dialog is closed. */
   readonly checks: readonly Acknowledgeable[];
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly onClose: () => void;
 }
 
@@ -79,7 +79,7 @@ export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogP
 }
 
 /** Returns a function that takes an acknowledgement back, and whether it is running. */
-export function useUnacknowledge(scope: Scope) {
+export function useUnacknowledge(scope: PageScope) {
   const { run, isPending } = useAction();
   const unacknowledge = ({ name, of, subject }: Acknowledgeable) =>
     void run(async () => {

@@ -1,5 +1,5 @@
 import type { ShownCheck } from "@bikeshare/contract/console";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 
 type Page = NonNullable<ShownCheck["link"]>["page"];
 
@@ -9,7 +9,7 @@ const PARTNER_PAGES: readonly Page[] = ["webhook", "deliveries"];
 /** Returns the page on which a check's problem is shown and fixed; undefined: the dashboard has no such page. */
 export function checkAddress(
   { link, partner_id: partnerId }: Pick<ShownCheck, "link" | "partner_id">,
-  scope: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">,
+  scope: Pick<PageScope, "systemId" | "partnerId" | "isFirstSystem">,
 ): { readonly page: Page; readonly href: string } | undefined {
   if (link === null) return undefined;
   const { page, query } = link;

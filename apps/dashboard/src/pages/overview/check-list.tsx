@@ -5,13 +5,13 @@ import { Button, ButtonLink } from "../../components/button.tsx";
 import { Sentence } from "../../components/code.tsx";
 import { StatusMark, type Tone } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
-import type { Scope } from "../scope.ts";
+import type { PageScope } from "../scope.ts";
 import { AcknowledgeDialog, type Acknowledgeable, isAcknowledgeable, useUnacknowledge } from "./acknowledge-dialog.tsx";
 import { checkAddress, checkLinks } from "./check-address.ts";
 
 interface CheckListProps {
   readonly checks: readonly ShownCheck[];
-  readonly scope: Scope;
+  readonly scope: PageScope;
 }
 
 /** The list of failing checks, with what to do about each. The worst are first, the acknowledged ones last. */
@@ -38,7 +38,7 @@ export function CheckList({ checks, scope }: CheckListProps) {
 }
 
 /** Holds the checks that the reader is about to acknowledge. A link in a mail may name a check: it is the initial value. */
-function useAskedCheck(checks: readonly ShownCheck[], { canChange }: Scope) {
+function useAskedCheck(checks: readonly ShownCheck[], { canChange }: PageScope) {
   const search = new URLSearchParams(useSearch());
   const [name, of] = [search.get("check"), search.get("of")];
   const mailed = checks
@@ -56,7 +56,7 @@ const severityNames: Readonly<Record<ShownCheck["severity"], string>> = {
 
 interface CheckItemProps {
   readonly check: ShownCheck;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly onAcknowledge: (checks: readonly Acknowledgeable[]) => void;
 }
 

@@ -8,7 +8,7 @@ import { LazyChart } from "../../components/lazy-chart.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
+import { addressIn, type PageScope, usePartnerScope } from "../scope.ts";
 import { CheckList } from "./check-list.tsx";
 import { type Figure, Figures, shareText } from "./figures.tsx";
 import { Webhooks } from "./webhooks.tsx";
@@ -27,7 +27,7 @@ export function PartnerOverviewPage() {
   );
 }
 
-function Overview({ scope }: { readonly scope: Scope & { readonly partnerId: string } }) {
+function Overview({ scope }: { readonly scope: PageScope & { readonly partnerId: string } }) {
   const params = { system_id: scope.systemId, partner_id: scope.partnerId };
   const { data, error, refetch } = useQuery({
     queryKey: ["overview", params],
@@ -44,7 +44,7 @@ function Overview({ scope }: { readonly scope: Scope & { readonly partnerId: str
   );
 }
 
-function OverviewContent({ overview, scope }: { readonly overview: PartnerOverview; readonly scope: Scope }) {
+function OverviewContent({ overview, scope }: { readonly overview: PartnerOverview; readonly scope: PageScope }) {
   return (
     <>
       <CheckList checks={overview.checks} scope={scope} />
@@ -59,14 +59,17 @@ function OverviewContent({ overview, scope }: { readonly overview: PartnerOvervi
 
 interface RequestFiguresProps {
   readonly hour: RequestCounts;
-  readonly today?: RequestCounts;
-  readonly scope: Scope;
+  readonly today: RequestCounts;
+  readonly scope: PageScope;
 }
 
 const HOUR_MS = 3_600_000;
+/** The share of unsuccessful requests from which a figure is highlighted. */
+const BAD_SHARE = 0.05;
 
 /** Figures of the requests, and the share of them that failed. */
 function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
+  // The address of the log of these requests.
   const to = (query: Readonly<Record<string, string>>) =>
     addressIn(scope, "requests", { ...query, since: new Date(new Date().getTime() - HOUR_MS).toISOString() });
   const share = (
@@ -76,9 +79,8 @@ function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
   ): Figure => ({
     label,
     value: shareText(count(hour), hour.requests),
-    note: today === undefined ? countText(count(hour)) : `today ${shareText(count(today), today.requests)}`,
-    // From 5 % of the requests.
-    isBad: count(hour) > 0 && count(hour) / hour.requests >= 0.05,
+    note: `today ${shareText(count(today), today.requests)}`,
+    isBad: count(hour) > 0 && count(hour) / hour.requests >= BAD_SHARE,
     href: to(query),
   });
   return (
@@ -88,7 +90,7 @@ function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
         {
           label: "Requests",
           value: hour.requests.toLocaleString("en"),
-          ...(today !== undefined && { note: `today ${today.requests.toLocaleString("en")}` }),
+          note: `today ${today.requests.toLocaleString("en")}`,
           href: to({}),
         },
         share("Client errors (4xx)", (counts) => counts.client_errors, { status: "4xx" }),
@@ -99,14 +101,10 @@ function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
   );
 }
 
-function countText(count: number): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "request" : "requests"}`;
-}
-
 interface KeyChartsProps {
   readonly minutes: readonly string[];
   readonly keys: readonly KeyLoad[];
-  readonly scope: Scope;
+  readonly scope: PageScope;
 }
 
 /** Most keys that are drawn. The page of keys shows all. */

@@ -2,7 +2,7 @@ import type { PartnerOverview } from "@bikeshare/contract/console";
 import { Link } from "wouter-preact";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Status, type Tone } from "../../components/status.tsx";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { type Figure, Figures } from "./figures.tsx";
 
@@ -10,7 +10,7 @@ type Endpoint = PartnerOverview["endpoints"][number];
 
 interface WebhooksProps {
   readonly overview: PartnerOverview;
-  readonly scope: Scope;
+  readonly scope: PageScope;
 }
 
 /** The health of a partner's webhooks. */
@@ -56,7 +56,7 @@ function EndpointLine({ endpoint, href }: { readonly endpoint: Endpoint; readonl
   );
 }
 
-function deliveryFigures({ id, status: state, deliveries }: Endpoint, scope: Scope): readonly Figure[] {
+function deliveryFigures({ id, status: state, deliveries }: Endpoint, scope: PageScope): readonly Figure[] {
   const { succeeded, given_up: givenUp, failing, pending, held, is_complete: isComplete } = deliveries;
   const to = (status: string) => addressIn(scope, "deliveries", { endpoint: id, status });
   // The service counts only so many deliveries. `12+`: there are more.

@@ -11,7 +11,7 @@ import { useHasDocument } from "../../layout/has-document.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { addressIn, type Scope, useOperatorScope, usePartnerScope } from "../scope.ts";
+import { addressIn, type PageScope, useOperatorScope, usePartnerScope } from "../scope.ts";
 import { type Endpoint, endpointsOf, matchesEndpoint, type OpenApiDocument } from "./openapi.ts";
 import "./reference.css";
 
@@ -48,7 +48,7 @@ export function OperatorReferencePage() {
 }
 
 interface ReferenceProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   /** The interfaces to offer. The first is shown if the address names none. */
   readonly interfaces: readonly [Interface, ...(readonly Interface[])];
 }
@@ -76,11 +76,9 @@ function Reference({ scope, interfaces }: ReferenceProps) {
           onChange={(value) => filter({ interface: value === interfaces[0] ? "" : value, q: "" })}
         />
       </div>
-      {data !== undefined ? (
-        <Endpoints scope={scope} document={data} shown={shown} />
-      ) : (
-        (error === null && <Loading />) || <ErrorState error={error} onRetry={() => void refetch()} />
-      )}
+      {data !== undefined && <Endpoints scope={scope} document={data} shown={shown} />}
+      {data === undefined &&
+        (error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
     </div>
   );
 }
@@ -110,7 +108,7 @@ function ReferenceHeader({ shown }: { readonly shown: Interface }) {
 }
 
 interface EndpointsProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly document: OpenApiDocument;
   readonly shown: Interface;
 }
@@ -162,7 +160,7 @@ type KeyScopes = readonly (readonly string[])[];
 
 interface ScopeNoteProps {
   /** Whose page this is. It is no scope of a key. */
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly endpoint: Endpoint;
   readonly keyScopes: KeyScopes | undefined;
 }
@@ -183,7 +181,7 @@ function ScopeNote({ scope, endpoint: { scope: needed }, keyScopes }: ScopeNoteP
 }
 
 /** Returns the scopes of the partner's active keys; undefined while they load, and on the operator's pages. */
-function useKeyScopes({ systemId, partnerId = "" }: Scope): KeyScopes | undefined {
+function useKeyScopes({ systemId, partnerId = "" }: PageScope): KeyScopes | undefined {
   const { data } = useQuery({
     queryKey: ["keys", systemId, partnerId],
     queryFn: ({ signal }) => api.partnerKeys.list({ params: { system_id: systemId, partner_id: partnerId }, signal }),

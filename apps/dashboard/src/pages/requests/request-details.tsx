@@ -10,13 +10,13 @@ import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
 import { keyName } from "../key-name.ts";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import { RefusedRequest } from "./refused-request.tsx";
 import { RequestStatus } from "./request-status.tsx";
 
 interface RequestDetailsProps {
   readonly id: string;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly keys: readonly ShownKey[];
   readonly onClose: () => void;
 }
@@ -38,7 +38,7 @@ export function RequestDetails({ id, scope, keys, onClose }: RequestDetailsProps
   );
 }
 
-function readRequest(id: string, { systemId, partnerId }: Scope, signal: AbortSignal) {
+function readRequest(id: string, { systemId, partnerId }: PageScope, signal: AbortSignal) {
   return partnerId === undefined
     ? api.systemRequests.get({ params: { system_id: systemId, id }, signal })
     : api.partnerRequests.get({ params: { system_id: systemId, partner_id: partnerId, id }, signal });
@@ -46,7 +46,7 @@ function readRequest(id: string, { systemId, partnerId }: Scope, signal: AbortSi
 
 interface DetailsProps {
   readonly request: RequestDetail;
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly shownKey: ShownKey | undefined;
 }
 

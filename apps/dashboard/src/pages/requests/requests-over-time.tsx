@@ -9,12 +9,12 @@ import { SplitSide } from "../../layout/split-side.ts";
 import { CountedNote, RangeCard } from "../city/range-card.tsx";
 import { useRange } from "../city/range-picker.tsx";
 import { readRange, sumOf, type TimeRange, valuesUntilNow } from "../city/range.ts";
-import type { Scope } from "../scope.ts";
+import type { PageScope } from "../scope.ts";
 
 const REFRESH_INTERVAL_MS = 30_000;
 
 /** A chart of the requests by status, over the range in the address. A range selected in the chart filters the list too. */
-export function RequestsOverTime({ scope, keyId }: { readonly scope: Scope; readonly keyId: string | undefined }) {
+export function RequestsOverTime({ scope, keyId }: { readonly scope: PageScope; readonly keyId: string | undefined }) {
   const timeZone = shownTimeZone();
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
@@ -36,7 +36,7 @@ export function WeekOfRequests(partner: { readonly systemId: string; readonly pa
   return <UsageChart answer={data} timeZone={timeZone} />;
 }
 
-type Whose = Pick<Scope, "systemId" | "partnerId">;
+type Whose = Pick<PageScope, "systemId" | "partnerId">;
 
 /** Reads the numbers of requests over a range of time: of a partner, or of the whole system if `partnerId` is undefined. */
 function useUsage({ systemId, partnerId }: Whose, { from, to, step }: TimeRange, keyId: string | undefined) {

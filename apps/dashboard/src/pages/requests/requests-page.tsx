@@ -4,7 +4,7 @@ import { api } from "../../api/api.ts";
 import { keepPreviousData, useQuery } from "../../api/queries.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
+import { type PageScope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
 import { readFilters, type RequestFilters, withFilters } from "./filters.ts";
 import { LiveButton, useIsLive } from "./live-button.tsx";
 import { RequestDetails } from "./request-details.tsx";
@@ -29,7 +29,7 @@ export function OperatorRequestsPage() {
 /** Milliseconds between two reads of the newest requests. The service writes the log once a second. */
 const LIVE_INTERVAL_MS = 2_000;
 
-function Requests({ scope }: { readonly scope: Scope }) {
+function Requests({ scope }: { readonly scope: PageScope }) {
   const [search, setSearch] = useSearchParams();
   const filters = readFilters(search);
   const cursor = search.get("cursor") ?? undefined;
@@ -79,14 +79,14 @@ function Requests({ scope }: { readonly scope: Scope }) {
   );
 }
 
-function readRequests({ systemId, partnerId }: Scope, query: RequestQuery, signal: AbortSignal) {
+function readRequests({ systemId, partnerId }: PageScope, query: RequestQuery, signal: AbortSignal) {
   return partnerId === undefined
     ? api.systemRequests.list({ params: { system_id: systemId }, query, signal })
     : api.partnerRequests.list({ params: { system_id: systemId, partner_id: partnerId }, query, signal });
 }
 
 /** Reads the keys, whose names the list shows. */
-function useKeys({ systemId, partnerId }: Scope) {
+function useKeys({ systemId, partnerId }: PageScope) {
   const { data } = useQuery({
     queryKey: ["keys", systemId, partnerId],
     queryFn: ({ signal }) =>

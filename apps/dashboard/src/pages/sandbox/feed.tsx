@@ -4,12 +4,12 @@ import { visibleControls } from "../../components/code.tsx";
 import { Status } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
 import { failureWords, stateOf } from "../deliveries/words.ts";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 
 type Happening = SandboxActivity["happenings"][number];
 
 interface FeedProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly happenings: readonly Happening[];
 }
 
@@ -40,7 +40,13 @@ export function Feed({ scope, happenings }: FeedProps) {
   );
 }
 
-function Deliveries({ scope, deliveries }: { readonly scope: Scope; readonly deliveries: Happening["deliveries"] }) {
+function Deliveries({
+  scope,
+  deliveries,
+}: {
+  readonly scope: PageScope;
+  readonly deliveries: Happening["deliveries"];
+}) {
   if (deliveries.length === 0) return <p class="muted">No webhook gets it.</p>;
   return (
     <ul>

@@ -11,7 +11,7 @@ import { Notice } from "../../components/notice.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useShownOnce } from "../../session/shown-once.ts";
-import type { Scope } from "../scope.ts";
+import type { PageScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 import { ActiveFaults, ApiFaultForm, DeliveryFaultForm } from "./faults.tsx";
 import { Feed } from "./feed.tsx";
@@ -87,7 +87,7 @@ function Standstill({ activity }: { readonly activity: SandboxActivity }) {
 }
 
 interface ActionsProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly controls: SandboxControls;
   readonly isLive: boolean;
   readonly onLive: (isLive: boolean) => void;

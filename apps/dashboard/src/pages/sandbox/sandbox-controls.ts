@@ -1,9 +1,9 @@
 import type { SandboxActivity } from "@bikeshare/contract/console";
-import type { Scope } from "../scope.ts";
+import type { PageScope } from "../scope.ts";
 
 /** Whose sandbox a page shows. `params` are the path parameters of the requests about it. */
 export interface SandboxProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly params: { readonly system_id: string; readonly partner_id: string };
 }
 

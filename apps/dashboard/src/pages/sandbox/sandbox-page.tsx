@@ -6,7 +6,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
+import { addressIn, type PageScope, usePartnerScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 import { Playground } from "./playground.tsx";
 import type { SandboxProps } from "./sandbox-controls.ts";
@@ -55,7 +55,7 @@ function Creation({ scope, params }: SandboxProps) {
 }
 
 /** A button that leads from the pages of another system of the partner to the sandbox, which is a system of its own. */
-function Entrance({ scope, systemId }: { readonly scope: Scope; readonly systemId: string }) {
+function Entrance({ scope, systemId }: { readonly scope: PageScope; readonly systemId: string }) {
   const [, navigate] = useLocation();
   const open = () => navigate(addressIn({ ...scope, systemId, isFirstSystem: false }, "sandbox"));
   return (

@@ -1,6 +1,6 @@
 import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { type Scope, useOperatorScope, usePartnerScope } from "../scope.ts";
+import { type PageScope, useOperatorScope, usePartnerScope } from "../scope.ts";
 import { StationsView } from "./stations-view.tsx";
 
 /** A partner's page of the stations. */
@@ -13,7 +13,7 @@ export function OperatorStationsPage() {
   return <Stations scope={useOperatorScope()} />;
 }
 
-function Stations({ scope }: { readonly scope: Scope | undefined }) {
+function Stations({ scope }: { readonly scope: PageScope | undefined }) {
   const { link } = useUrlState();
   if (scope === undefined) return <NotFoundPage />;
   const { partnerId } = scope;

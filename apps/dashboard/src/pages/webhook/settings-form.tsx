@@ -34,7 +34,7 @@ export function SettingsForm(props: SettingsFormProps) {
   const [email, setEmail] = useState(webhook?.email ?? "");
   const [signature, setSignature] = useState(webhook?.signature ?? "service");
   const { save, isPending } = useSaving(props);
-  const { what, choose, fields } = useConditions(webhook);
+  const { what, choose, fields } = useSendingRules(webhook);
   const [isTried, setTried] = useState(false);
   const isNameTaken = otherNames.some((other) => other.toLowerCase() === name.trim().toLowerCase());
   const submit = async () => {
@@ -55,7 +55,7 @@ export function SettingsForm(props: SettingsFormProps) {
             error={isTried && what.events.length === 0 ? "Choose at least one event." : undefined}
             onChange={choose}
           />
-          <ConditionFields params={target.params} {...fields} />
+          <SendingFields params={target.params} {...fields} />
           {canChange && <PreviewButton target={target} client={client} what={what} />}
           <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
           {canChange && (
@@ -92,18 +92,21 @@ function NameField({ name, isTaken, onName }: NameFieldProps) {
   );
 }
 
+/** The settings that decide which events are sent. */
+type SendingRules = Pick<Webhook, "events" | "places" | "thresholds" | "max_per_hour">;
+
 /**
- * Holds the typed conditions of what is sent: events, places, thresholds, and the hourly limit. `what` are the conditions as
- * the service reads them, `fields` the typed values with their setters.
+ * Holds the typed rules of what is sent: events, places, thresholds, and the hourly limit. `what` are the rules as the service
+ * reads them, `fields` the typed values with their setters.
  */
-function useConditions(webhook: Webhook | null) {
+function useSendingRules(webhook: Webhook | null) {
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [places, onPlaces] = useState<GivenPlaces>(givenPlaces(webhook?.places ?? null));
   const [thresholds, setThresholds] = useState<readonly GivenThreshold[]>(() =>
     givenThresholds(webhook?.thresholds ?? []),
   );
   const [perHour, onPerHour] = useState(webhook?.max_per_hour?.toString() ?? "");
-  const what: Conditions = {
+  const what: SendingRules = {
     ...{ events: [...chosen], places: placesOf(places), thresholds: thresholdsOf(thresholds) },
     max_per_hour: perHour === "" ? null : Number(perHour),
   };
@@ -117,9 +120,9 @@ function useConditions(webhook: Webhook | null) {
   return { what, choose, fields: { places, onPlaces, thresholds, onThresholds, perHour, onPerHour } };
 }
 
-type ConditionFieldsProps = ReturnType<typeof useConditions>["fields"] & Pick<WebhookTarget, "params">;
+type SendingFieldsProps = ReturnType<typeof useSendingRules>["fields"] & Pick<WebhookTarget, "params">;
 
-function ConditionFields(props: ConditionFieldsProps) {
+function SendingFields(props: SendingFieldsProps) {
   const { params, places, onPlaces, thresholds, onThresholds, perHour, onPerHour } = props;
   return (
     <>
@@ -144,9 +147,8 @@ function withAlarms(chosen: readonly string[]): readonly string[] {
   return [...new Set([...chosen, "station.below_threshold", "station.back_to_normal"])];
 }
 
-/** The settings that decide what is sent. */
-type Conditions = Pick<Webhook, "events" | "places" | "thresholds" | "max_per_hour">;
-type Settings = Conditions & Pick<Webhook, "name" | "email" | "signature"> & { readonly url: string };
+/** What the form saves. */
+type Settings = SendingRules & Pick<Webhook, "name" | "email" | "signature"> & { readonly url: string };
 
 /** Returns a function that saves the settings of the webhook, or adds a webhook. */
 function useSaving({ target, client, webhook, otherNames, onSaved }: SettingsFormProps) {

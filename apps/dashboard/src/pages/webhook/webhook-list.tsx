@@ -4,14 +4,14 @@ import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { endpointState } from "../endpoint-state.ts";
-import { addressIn, type Scope } from "../scope.ts";
+import { addressIn, type PageScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { hourText } from "./thresholds-words.ts";
 
 interface WebhookListProps {
   readonly webhooks: readonly Webhook[];
   readonly addressOf: (query: Readonly<Record<string, string>>) => string;
-  readonly scope: Scope;
+  readonly scope: PageScope;
 }
 
 /** A list of all webhooks of a partner, with the health of each. */

@@ -10,7 +10,7 @@ import { Notice } from "../../components/notice.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useShownOnce } from "../../session/shown-once.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
+import { addressIn, type PageScope, usePartnerScope } from "../scope.ts";
 import { SignatureSection } from "../signature/signature-section.tsx";
 import { Replays, ReplaySection } from "./replay-section.tsx";
 import { SecretSection } from "./secret-section.tsx";
@@ -37,7 +37,7 @@ export function WebhookPage() {
 }
 
 interface WebhooksViewProps {
-  readonly scope: Scope;
+  readonly scope: PageScope;
   readonly client: WebhookClient;
   /** Added to the end of each title, to name the partner if the page does not show that otherwise. */
   readonly of: string;
@@ -210,12 +210,12 @@ function settingsOf(webhook: Webhook): string {
   return JSON.stringify([name, url, events, places, thresholds, perHour, email, signature]);
 }
 
-function paramsOf({ systemId, partnerId = "" }: Scope) {
+function paramsOf({ systemId, partnerId = "" }: PageScope) {
   return { system_id: systemId, partner_id: partnerId };
 }
 
 /** Reads the webhooks and the event types. */
-function useWebhooks(scope: Scope) {
+function useWebhooks(scope: PageScope) {
   const params = paramsOf(scope);
   const list = useQuery({
     queryKey: ["webhook", params],
