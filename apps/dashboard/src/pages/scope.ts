@@ -1,7 +1,7 @@
 /** Finds out whose data a page shows, and the addresses of related pages. */
 import { type Access, useOperatorAccess, usePartnerAccess, useSignedIn } from "../session/session.ts";
 
-/** Whose page is shown: a partner's, or the operator's if `partnerId` is undefined. It has nothing to do with scopes of keys. */
+/** Whose page is shown: a partner's, or the operator's if `partnerId` is undefined. It is no scope of a key. */
 export interface PageScope {
   readonly systemId: string;
   readonly partnerId: string | undefined;

@@ -96,8 +96,8 @@ function NameField({ name, isTaken, onName }: NameFieldProps) {
 type SendingRules = Pick<Webhook, "events" | "places" | "thresholds" | "max_per_hour">;
 
 /**
- * Holds the typed rules of what is sent: events, places, thresholds, and the hourly limit. `what` are the rules as the service
- * reads them, `fields` the typed values with their setters.
+ * Holds the typed rules of what is sent: events, places, thresholds, and the hourly limit. `what` are the rules as the
+ * service reads them, `fields` the typed values with their setters.
  */
 function useSendingRules(webhook: Webhook | null) {
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
