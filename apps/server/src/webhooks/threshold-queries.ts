@@ -221,8 +221,11 @@ export interface StationThreshold
     Pick<Tables["webhook_thresholds"], "id" | "endpoint_id" | "count_of" | "fewer_than" | "for_minutes">,
     Pick<Tables["webhook_endpoints"], "partner_id"> {
   readonly station_id: string;
+  /** When the threshold began to be watched. */
   readonly since: Date;
+  /** When the station fell below the threshold; null: it is not below. */
   readonly below_since: Date | null;
+  /** When `station.below_threshold` is due; null: it was recorded, or the station is not below. */
   readonly due_at: Date | null;
 }
 
@@ -268,7 +271,7 @@ const remove = statement(
      and state.station_id = ended.station_id`,
 );
 
-/** Whether a station is below a threshold; `below_since` null: it no longer is. */
+/** Whether a station is below a threshold; `below_since` null: it no longer is. `due_at`: as of `StationThreshold`. */
 export interface StateRow {
   readonly threshold_id: string;
   readonly station_id: string;

@@ -43,6 +43,7 @@ export interface Dispatcher {
   close(): Promise<void>;
 }
 
+/** What `startDispatcher` needs. `startWebhookWorker` composes it; tests compose their own. */
 export interface DispatcherOptions {
   readonly connectionString: string;
   readonly sender: Sender;
@@ -51,7 +52,9 @@ export interface DispatcherOptions {
   readonly monotonic: () => number;
   readonly ids: Ids;
   readonly userAgent: string;
+  /** Loads every endpoint of a system, with its active secrets. */
   readonly loadEndpoints: (db: Database, systemId: string) => Promise<readonly DispatchEndpoint[]>;
+  /** Queues the next deliveries of a system's replays. @returns how many */
   readonly queueReplays: (db: Database, systemId: string) => Promise<number>;
   readonly recordFailures: RecordFailures;
   readonly observe: DispatchObserver;
@@ -222,8 +225,8 @@ interface WebhookWorkerOptions extends WebhookSettings {
 }
 
 /**
- * How damaged secrets are logged. The problem counts as solved when no damaged secret was found for `quietMs`. This is longer
- * than the interval between two readings of the endpoints.
+ * How damaged secrets are logged. The problem counts as solved when no damaged secret was found for `quietMs`. This is
+ * longer than the interval between two readings of the endpoints.
  */
 const DECRYPTION = { level: "warn", quietMs: 40_000 } as const;
 

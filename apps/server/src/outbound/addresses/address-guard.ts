@@ -105,6 +105,7 @@ export interface DescribedFailure<Kind extends string> {
   readonly detail: string;
 }
 
+/** Why there is no connection, as its code and in words. */
 export type ConnectFailure = DescribedFailure<ConnectFailureCode>;
 
 /** Most characters of a failure's description. Too low: cuts OpenSSL's messages. Too high: shows long texts of servers. */
@@ -269,6 +270,7 @@ interface ResolveOptions {
   readonly servers?: readonly string[] | undefined;
 }
 
+/** All addresses of a name, or why there are none. */
 export type Resolution = { readonly addresses: readonly string[] } | ConnectFailure;
 
 /**
@@ -276,6 +278,7 @@ export type Resolution = { readonly addresses: readonly string[] } | ConnectFail
  * the 3 s that a webhook has for DNS. So one lost packet does not fail an attempt.
  */
 const FIRST_TRY_TIMEOUT_MS = 900;
+/** Maximum DNS queries for a name. The time limit of the whole look-up ends the third. */
 const MAX_TRIES = 3;
 
 /**
@@ -315,16 +318,18 @@ export async function lookUpLikeSystem(name: string, timeoutMs: number): Promise
     (answers): Resolution => ({ addresses: answers.map(({ address }) => address) }),
     (error: unknown) => explain(name, [codeOf(error)], false),
   );
+  // Gives up after the time limit. If `found` comes first, the wait is aborted, and its result does not matter.
   const over = wait(timeoutMs, undefined, { signal: late.signal, ref: false }).then(
     () => explain(name, [], true),
     () => found,
   );
   const answer = await Promise.race([found, over]);
-  // Ends the timer.
+  // Ends the timer of `over`.
   late.abort();
   return answer;
 }
 
+/** Explains why a look-up found no address. @param codes the errors of its queries @param isLate whether time ran out */
 function explain(name: string, codes: readonly string[], isLate: boolean): ConnectFailure {
   if (isLate || codes.includes("ETIMEOUT")) {
     return describeFailure("dns_timeout", `DNS did not answer in time for ${name}.`);

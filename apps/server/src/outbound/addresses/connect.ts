@@ -13,6 +13,7 @@ import {
 
 // Opens TCP and TLS connections for URLs, to checked addresses only (`connectTo`).
 
+/** Limits of connecting to the first of several addresses that accepts. */
 interface RaceLimits {
   /** Time limit for all addresses together. */
   readonly timeoutMs: number;
@@ -34,13 +35,17 @@ function connectFirst(addresses: readonly string[], port: number, limits: RaceLi
   });
 }
 
+/** The attempts to connect to several addresses. The first open connection, the last failure or the time limit ends it. */
 class Race {
+  /** Addresses that were not tried yet. */
   readonly #waiting: string[];
   readonly #port: number;
   readonly #limits: RaceLimits;
   readonly #resolve: (result: TcpResult) => void;
+  /** Sockets that are connecting. */
   readonly #running = new Set<Socket>();
   #deadline: NodeJS.Timeout | undefined;
+  /** Begins with the next address when the head start of the last one is over. */
   #stagger: NodeJS.Timeout | undefined;
   #lastFailure: ConnectFailure = describeFailure("connect", "There is no address to connect to.");
 
@@ -59,6 +64,7 @@ class Race {
     this.#next();
   }
 
+  /** Tries the next address; without one, the race ends when no socket is connecting. */
   #next(): void {
     clearTimeout(this.#stagger);
     const address = this.#waiting.shift();
@@ -191,6 +197,7 @@ export interface ConnectLimits {
   readonly maxAddresses: number;
 }
 
+/** How `connectTo` looks names up, which addresses it refuses, and within which limits. */
 export interface ConnectOptions {
   /** Returns why an address that a URL leads to must not be called; undefined when it may. */
   readonly refuse: (address: string, url: URL) => string | undefined;
@@ -248,10 +255,10 @@ export async function connectTo(url: URL, options: ConnectOptions): Promise<Conn
   if (!("socket" in tcp)) return fail(tcp);
 
   const remoteAddress = tcp.socket.remoteAddress ?? null;
-  const reason = judgePeer(remoteAddress, judged.addresses, url, refuse);
-  if (reason !== undefined) {
+  const refusal = judgePeer(remoteAddress, judged.addresses, url, refuse);
+  if (refusal !== undefined) {
     tcp.socket.destroy();
-    return fail(reason, remoteAddress);
+    return fail(refusal, remoteAddress);
   }
   if (url.protocol === "http:") return { result: tcp, remoteAddress, timings };
 
@@ -283,8 +290,8 @@ function judgeAddresses(
   const reasons = addresses.map((address) => refuse(address, url));
   if (isLoopbackName(url.hostname)) {
     // The addresses of `localhost` do not come from DNS, and the operator may have allowed only one of them.
-    const named = addresses.filter((_address, index) => reasons[index] === undefined);
-    if (named.length > 0) return { addresses: named };
+    const allowed = addresses.filter((_address, index) => reasons[index] === undefined);
+    if (allowed.length > 0) return { addresses: allowed };
   }
   const reason = reasons.find((each) => each !== undefined);
   return reason === undefined ? { addresses } : describeFailure("address_refused", reason);

@@ -59,14 +59,17 @@ const MAX_AGE_MS = 60_000;
 
 interface Kept {
   readonly key: KeyRow | "unknown";
+  /** When it was looked up, in milliseconds since 1970. */
   readonly at: number;
 }
 
+/** Creates the cache of a process, through which every request looks its key up. */
 export function createKeyCache({ find, listening, clock, capacity = 10_000 }: KeyCacheOptions): KeyCache {
   // By digest, so that a memory dump shows no key. Unknown keys are cached separately, so that invented ones cannot evict
   // real ones.
   const known = new Map<string, Kept>();
   const unknown = new Map<string, Kept>();
+  /** Counts the calls of `clear`. */
   let generation = 0;
   const digest = (presented: string) => hash("sha256", presented, "base64url");
   const keep = (digested: string, key: KeyRow | "unknown") => {
@@ -109,13 +112,13 @@ interface Waiting<Key, Found> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Limits the keys in one statement: as many as one round trip carries without delaying others. */
+/** Limits the look-ups in one statement: as many as one round trip carries without delaying others. */
 const MAX_BATCH = 500;
 
 /**
- * Combines look-ups into batches: while a statement runs, new look-ups wait for the next one, which covers all of them.
- * However many unknown keys are tried, only one statement runs at a time, and a valid key waits for at most two, unless more
- * than `MAX_BATCH` keys wait.
+ * Combines look-ups of API keys, or of sessions (console/session-cookie.ts), into batches: while a statement runs, new
+ * look-ups wait for the next one, which covers all of them. However many unknown keys are tried, only one statement runs at
+ * a time, and a valid key waits for at most two, unless more than `MAX_BATCH` look-ups wait.
  * @param findAll returns a result for each key, in the order of the keys
  */
 export function lookUpTogether<Key, Found>(
@@ -146,11 +149,13 @@ export function lookUpTogether<Key, Found>(
 
 /** Records when, for which path and from which address each key was last used, outside of the request's path. */
 export interface LastUses {
+  /** Notes a use, in memory. Only the latest use of each key is written. */
   note(use: KeyUse): void;
   /** Writes the records since the last call. A failure loses only these records. */
   flush(): Promise<void>;
 }
 
+/** @param write stores the noted uses, one for each key */
 export function createLastUses(write: (uses: readonly KeyUse[]) => Promise<void>): LastUses {
   let noted = new Map<string, KeyUse>();
   return {
@@ -169,6 +174,7 @@ export { isAgencyPartner, isSandbox, type KeyRow, type KeyUse } from "./queries.
 /** A scope of partners, or the one that agencies alone have. */
 type KeyScope = Scope | typeof MDS_SCOPE;
 
+/** The properties of a key to be made. */
 export interface IssueInput {
   readonly systemId: string;
   /** Null for an operator key. */
@@ -201,7 +207,10 @@ export function issueKey(context: ActorContext, input: IssueInput): Promise<Issu
   return context.db.transaction((tx) => issue(context, tx, input, "key.issued"));
 }
 
-/** Ends a key at once, on every process within a second. Ending it again changes nothing. */
+/**
+ * Ends a key at once, on every process within a second. Ending it again changes nothing.
+ * @throws ServiceError when the system has no such key
+ */
 export async function revokeKey(context: ActorContext, systemId: string, id: string): Promise<KeyRow> {
   return context.db.transaction((tx) => revoke(context, tx, systemId, id));
 }
@@ -297,7 +306,7 @@ export async function rotateKey(
   });
 }
 
-/** Returns a system's keys, oldest first; of one partner when one is named. */
+/** Returns a system's keys, revoked and expired ones too, oldest first; of one partner when one is named. */
 export function keysOf(context: { readonly db: Queryable }, systemId: string, partnerId?: string): Promise<KeyRow[]> {
   return listKeys(context.db, systemId, partnerId ?? null);
 }
@@ -347,7 +356,7 @@ export async function markKeyAsCompromised(context: ActorContext, presented: str
   });
 }
 
-/** Stores the latest use of keys, many at once. */
+/** Stores the latest use of keys, many at once: what `createLastUses` writes with. */
 export const recordUses = updateKeyUses;
 
 function hex(bytes: Uint8Array): string {
@@ -436,6 +445,7 @@ async function mustLock(tx: Transaction, systemId: string, id: string): Promise<
   return mustFind(tx, systemId, id);
 }
 
+/** @throws ServiceError when the system has no such key */
 async function mustFind(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
   const key = await findKey(tx, systemId, id);
   if (key === undefined) throw commandError("not_found", "key", { id });
@@ -461,6 +471,7 @@ async function requireAllowed(
   key: BoundedKey & Pick<KeyRow, "system_id" | "partner_id">,
 ): Promise<void> {
   const { system_id: systemId, partner_id, created_at: at } = key;
+  // An operator key (null) has no partner whose people could make it: as no id is empty, it is refused as "not found".
   const partnerId = partner_id ?? "";
   const partner = await holdPartner(tx, systemId, partnerId);
   if (partner === undefined) throw commandError("not_found", "partner", { id: partnerId });
@@ -475,7 +486,7 @@ async function requireAllowed(
   const own = ownKeysIn(all, now);
   const excess = excessOf(allowance, key, own);
   switch (excess?.bound) {
-    case undefined:
+    case undefined: // within the allowance
       if (isTooSoon(allowance, key, all, now))
         throw commandError("conflict", "keyAllowanceEnded", { limit: allowance.rate_limit });
       return;

@@ -89,7 +89,9 @@ export interface LogPosition {
 export interface RequestFilters {
   /** Undefined: of the whole system, operator keys included. */
   readonly partnerId: string | undefined;
+  /** Undefined: of all keys. */
   readonly keyId: string | undefined;
+  /** Whether only errors can match, so that successes need not be read. */
   readonly errorsOnly: boolean;
   readonly statusFrom: number;
   readonly statusTo: number;
@@ -108,8 +110,9 @@ export interface ScannedRequests {
   readonly scanned: number;
 }
 
-// Whatever the filters, the statement reads a limited number of rows. The caller continues from the last row that was read.
-// With `errorsOnly`, successes do not count towards the limit. The join with `always` gives one row even if nothing matches.
+// Whatever the filters, the statement reads a limited number of rows ($9). The caller continues from the last row that was
+// read. With `errorsOnly`, successes do not count towards the limit. The join with `always` gives one row even if nothing
+// matches.
 // The plan needs only the indexes by partner and by key, and no filter can make it read a day of somebody else's requests.
 function scanStatement(by: "system" | "partner" | "key" | "partner_key", errorsOnly: boolean): Statement {
   const isOwner = by === "partner" || by === "partner_key";
@@ -155,6 +158,7 @@ export async function listRequests(
   const byKey = keyId === undefined ? "system" : "key";
   const byPartner = keyId === undefined ? "partner" : "partner_key";
   const scan = scans.get(`${partnerId === undefined ? byKey : byPartner} ${errorsOnly}`);
+  // Only for the type checker: `scans` has every combination.
   if (scan === undefined) throw new Error("there is a statement for every owner");
   const rows = await db.query<ScannedRow>(scan, [
     ...[systemId, partnerId ?? null, keyId ?? null, since.toISOString().slice(0, 10), before.day, before.id],
@@ -183,7 +187,7 @@ export async function findRequest(
   return (await db.query<WholeRequestRow>(find, [systemId, days, id]))[0];
 }
 
-/** The counts of requests. */
+/** The counts of requests. `unlogged`: counted, but left out of the log, because there were too many. */
 type UsageCounts = Pick<
   Tables["key_usage_minutes"],
   "requests" | "client_errors" | "server_errors" | "rate_limited" | "unlogged"
@@ -307,6 +311,7 @@ const keyTotals = statement(
 /** The usage of a key over several minutes. */
 export interface KeyTotal extends Omit<UsageCounts, "unlogged"> {
   readonly key_id: string;
+  /** The requests in its busiest minute. */
   readonly most_in_minute: number;
   readonly last_minute: Date;
 }

@@ -5,7 +5,7 @@ import {
   startSweeper,
   type SweeperSurroundings,
 } from "../../storage/background/periodic.ts";
-import type { Database, Queryable } from "../../storage/db/database.ts";
+import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { countedSteps, cutOf } from "../../storage/lists/counted-steps.rules.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { isOfUnits } from "../../storage/set-aside/units.ts";
@@ -69,6 +69,7 @@ type Optional<Filters> = { readonly [Name in keyof Filters]?: Filters[Name] | un
 
 /** A search of the request log. Omitted filters match everything. */
 export interface RequestSearch extends Optional<Omit<RequestFilters, "errorsOnly">> {
+  /** The position behind which the page begins; undefined: the newest request. */
   readonly after?: LogPosition | undefined;
   readonly limit: number;
   /** Maximum number of requests that the page may read. */
@@ -101,7 +102,9 @@ export async function searchRequests(
     since: search.since ?? new Date(Date.parse(addDays(dayOf(clock()), -REQUEST_LOG_DAYS))),
     until,
   };
+  // Without `after`, the page begins with the whole day of `until`; `until` itself leaves out what is later.
   const start = after ?? { day: dayOf(until.getTime()), id: LAST_ID };
+  // One more than the page shows: it tells whether another page follows.
   const bounds = { scanLimit, limit: limit + 1 };
   const { matches, scanned, last } = await listRequests(db, systemId, filters, start, bounds);
   const requests = matches.slice(0, limit);
@@ -126,6 +129,7 @@ export function requestWithId(
   systemId: string,
   id: string,
 ): Promise<WholeRequestRow | undefined> {
+  // From tomorrow, in case another process's clock is ahead, to the oldest stored day.
   const days = Array.from({ length: REQUEST_LOG_DAYS + 2 }, (_, n) => addDays(dayOf(clock()), 1 - n));
   return findRequest(db, systemId, days, id);
 }
@@ -202,6 +206,7 @@ export function startUsageSweeper({ db, clock, ...options }: ReadContext & Sweep
 
 /** Logs requests and their outcomes, outside of the request's path. */
 export interface RequestLog {
+  /** Records a request, in memory. */
   record(request: LoggedRequest): void;
   /** Writes the records since the last call. */
   flush(): Promise<void>;
@@ -274,17 +279,15 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
   };
 }
 
-type Writing = Parameters<typeof insertRequests>[0];
-
 /** Writes in a transaction that does not wait for the disk: a log may lose its end in a crash. */
-function inBackground(db: Database, write: (tx: Writing) => void): Promise<void> {
+function inBackground(db: Database, write: (tx: Transaction) => void): Promise<void> {
   return db.transaction(async (tx) => {
     await tx.run("set local synchronous_commit = off");
     write(tx);
   });
 }
 
-function insertSystemRequests(tx: Writing, systemId: string, requests: LoggedRequest[]): void {
+function insertSystemRequests(tx: Transaction, systemId: string, requests: LoggedRequest[]): void {
   const rows = requests.map(({ id, at, keyId, partnerId, method, route, status, error, ms, address, details }) => ({
     ...{ logged_on: dayOf(at), id, at: new Date(at), key_id: keyId, partner_id: partnerId },
     ...{ method, route, status, error, ms, address },
@@ -293,8 +296,9 @@ function insertSystemRequests(tx: Writing, systemId: string, requests: LoggedReq
   insertRequests(tx, systemId, rows);
 }
 
+/** Writes the counts of a system. */
 function addSystemUsage(
-  tx: Writing,
+  tx: Transaction,
   systemId: string,
   { minutes, days }: { readonly minutes: readonly MinuteUsage[]; readonly days: readonly DayUsage[] },
 ): void {

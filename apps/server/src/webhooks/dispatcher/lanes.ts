@@ -43,7 +43,7 @@ export interface Lane {
    * most.
    */
   completedSinceClaim: number;
-  /** Milliseconds of the monotonic clock. */
+  /** When the lease ends, in milliseconds of the monotonic clock. */
   leasedUntil: number;
   /** Nothing more is claimed; the lane is released when `unwritten` is empty. */
   draining: boolean;
@@ -120,6 +120,7 @@ const FULL_SCAN_PAUSE_FACTOR = 20;
  */
 export const MIN_LEASE_LEFT_MS = 16_000;
 
+/** Returns the lane of a new lease, with nothing claimed yet. @param leasedUntil milliseconds of the monotonic clock */
 export function createLane(
   token: number,
   endpoint: DispatchEndpoint,
@@ -285,6 +286,7 @@ interface LaneKeeperOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** How long a worker keeps its lanes, and its place among the workers, without renewal. */
 export interface LeaseTimeouts {
   /**
    * Lifetime of a lane's lease without renewal; it exceeds the longest attempt. Too high: delays the deliveries of a
@@ -435,7 +437,7 @@ export class LaneKeeper {
     await deletePastLogSizes(db, systemId, oldestKept(dayOf(clock())));
   }
 
-  /** Releases the claims of ready deliveries, and the claims that `mustRelease` stands for. */
+  /** Releases the claims of ready deliveries, and, if `mustRelease` is set, all claims that are not in `unwritten`. */
   async #releaseClaims(lane: Lane): Promise<void> {
     const { db, systemId } = this.#options;
     for (const { delivery_id: id } of lane.ready.splice(0)) {

@@ -40,6 +40,7 @@ export interface CompletedAttempt {
   readonly warning: Warning | null;
 }
 
+/** What a `ResultWriter` writes with, and whom it tells. */
 export interface ResultWriterOptions {
   readonly db: Database;
   readonly systemId: string;
@@ -76,6 +77,7 @@ export class ResultWriter {
     this.#writing = new Coalescer({ work: () => this.#writeBatch(), onError: options.onError });
   }
 
+  /** Adds a result, to be written with the next batch. */
   add(attempt: CompletedAttempt): void {
     this.#waiting.push(attempt);
     this.#writing.request();
@@ -126,10 +128,10 @@ export class ResultWriter {
       const results = batch.map(({ result }) => result);
       const ids = new Set(await insertResults(tx, systemId, now, results));
       const ours = batch.filter(({ result }) => ids.has(result.delivery_id));
-      // Endpoints are locked before their lanes, in the same order as when an endpoint is resumed: otherwise the two could
-      // deadlock.
       // Somebody has changed the status of these endpoints meanwhile: no mail is sent about a change that did not happen.
       const overtaken = new Set<CompletedAttempt>();
+      // Writes to endpoints before it writes to their lanes, because resuming an endpoint locks them in this order: another
+      // order could deadlock.
       for (const attempt of ours) {
         if (attempt.statusChange === null || (await writeStatusChange(tx, systemId, attempt, now))) continue;
         overtaken.add(attempt);
@@ -158,6 +160,7 @@ async function writeStatusChange(
   return pauseByAnswers(tx, { systemId, endpointId, reason: statusChange, now });
 }
 
+/** Updates the lane of an attempt whose batch was written. @param isWritten false: the worker no longer held the claim */
 function markWritten({ lane, result, statusChange }: CompletedAttempt, isWritten: boolean): void {
   lane.unwritten.delete(result.delivery_id);
   if (statusChange !== null) lane.statusChanges.written++;
@@ -248,6 +251,7 @@ export function unknownResultOf(row: OrphanRow, url: string, now: number): Resul
   };
 }
 
+/** The columns of an attempt whose request and response are not known. */
 const NOTHING_KNOWN = {
   request_headers: null,
   request_body: null,
@@ -264,6 +268,7 @@ const NOTHING_KNOWN = {
   total_ms: null,
 } as const satisfies Partial<ResultRow>;
 
+/** Returns the columns that identify an attempt, its delivery and its row in the queue. */
 function identityOf(row: ClaimedRow | OrphanRow, startedAt: number) {
   return {
     system_id: row.system_id,
@@ -280,6 +285,7 @@ function identityOf(row: ClaimedRow | OrphanRow, startedAt: number) {
   };
 }
 
+/** Returns the delivery's new state, and when and why it is tried again. */
 function changesOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_at" | "next_attempt_reason"> {
   const isPending = next.state === "pending";
   return {
@@ -289,6 +295,7 @@ function changesOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_
   };
 }
 
+/** What `writeResults` sets deliveries aside with. */
 interface WriteResultsOptions {
   readonly db: Queryable;
   readonly systemId: string;
@@ -299,6 +306,7 @@ interface WriteResultsOptions {
 /**
  * Writes results together. If PostgreSQL rejects a value, writes the halves separately, and so on, until the result with
  * that value is found, and sets its delivery aside: the others are written.
+ * @param write writes some of the results in one transaction
  * @returns the results whose deliveries were set aside
  */
 export async function writeResults(

@@ -144,6 +144,7 @@ export class SystemDispatcher {
     return claimed >= FULL_CLAIM ? 0 : CLAIM_INTERVAL_MS;
   }
 
+  /** Does the periodic work of a cycle: reads settings, maintains lanes, holds deliveries and queues replays. */
   async #poll(): Promise<void> {
     const { queueReplays, onError } = this.#options;
     const { lanes } = this.#keeper;
@@ -169,6 +170,7 @@ export class SystemDispatcher {
     for (const { statusChanges, written } of before) statusChanges.loaded = written;
   }
 
+  /** Takes a paused endpoint's deliveries out of the queue, and holds them. */
   async #hold(endpointId: string): Promise<void> {
     const { db, systemId, clock } = this.#options;
     for (let batch = 0; batch < MAX_HOLD_BATCHES; batch++) {
@@ -227,6 +229,7 @@ export class SystemDispatcher {
     this.#options.onError(error);
   }
 
+  /** Writes the result `unknown` of deliveries that an earlier holder of a lane claimed. */
   async #writeOrphans(lane: Lane, orphans: readonly OrphanRow[]): Promise<void> {
     const { db, systemId, clock, observe } = this.#options;
     const now = clock();
@@ -294,6 +297,7 @@ class SuspectClaimer {
     for (const each of this.#waiting) if (suspects.isEmpty()) await this.#claimFrom(each, 1);
   }
 
+  /** Claims up to `most` suspects from one lane. */
   async #claimFrom(from: SuspectLane, most: number): Promise<void> {
     const { db, systemId, clock, monotonic, suspects } = this.#options;
     const { endpoint_id: endpointId, replay, is_alone: isAlone } = from;
@@ -327,6 +331,7 @@ interface SuspectSlots {
   free(): number;
   /** Tells whether no suspect is being tried, so that one may be tried alone. */
   isEmpty(): boolean;
+  /** Occupies slots with claimed suspects of a lane. @param isAlone whether they are tried alone */
   take(lane: Lane, deliveryIds: readonly string[], isAlone: boolean): void;
 }
 

@@ -134,7 +134,7 @@ const pause = statement(
   `update webhook_endpoints set status = 'paused', pause_reason = $3, paused_at = $4, updated_at = $4
    where system_id = $1 and id = $2 and status = any($5::text[]) returning ${endpointColumns}`,
 );
-const unpause = statement(
+const setStatus = statement(
   "endpoints.unpause",
   `update webhook_endpoints set status = $3, pause_reason = null, paused_at = null, updated_at = $4
    where system_id = $1 and id = $2 and status = $5 returning ${endpointColumns}`,
@@ -161,7 +161,7 @@ export async function updateStatus(
     readonly now: Date;
   },
 ): Promise<EndpointRow | undefined> {
-  return (await tx.query<EndpointRow>(unpause, [systemId, id, change.to, change.now, change.from]))[0];
+  return (await tx.query<EndpointRow>(setStatus, [systemId, id, change.to, change.now, change.from]))[0];
 }
 
 const unknownPlaces = statement(
@@ -185,7 +185,11 @@ export function listUnknownPlaces(
   return db.query(unknownPlaces, [systemId, stations, regions]);
 }
 
-/** SQL for the past events of the step `looked`, with the columns of `EventPlace` (events/event-place.rules.ts). */
+/**
+ * SQL for the past events of the step `looked`, with the columns of `EventPlace` (events/event-place.rules.ts), which it
+ * reads from the event's data. `kind` is the event's name up to the dot, such as `ride`. `offset 0` makes PostgreSQL read
+ * the JSON once for each event, rather than once for each condition that uses it.
+ */
 const WITH_PLACES = `(
      select name, partner_id, null::text as endpoint_id, occurred_at, station_ids, region_ids, kind = 'alert' and cardinality(station_ids || region_ids) = 0 as is_everywhere,
        case when kind = 'bike' then (json ->> 'lon')::float8 end as lon,
@@ -199,6 +203,7 @@ const WITH_PLACES = `(
        from (select name, partner_id, occurred_at, split_part(name, '.', 1) as kind, data::json as json from looked) as read) as about
      offset 0)`;
 
+// The row without a name counts all events that were read.
 const pastEvents = statement(
   "endpoints.pastEvents",
   `with looked as materialized (
@@ -369,12 +374,13 @@ export function listEndpointSummaries(
   return db.query<SummaryRow>(summaries, [systemId, removedSince, most ?? null, partnerId ?? null]);
 }
 
-/** A stored secret. `ended`: it no longer signs, by the database's clock. */
+/** A stored secret. `expires_at` null: no end is set. `ended`: it no longer signs, by the database's clock. */
 export type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted" | "expires_at"> & {
   readonly ended: boolean;
 };
 
 const secretColumns = "id, endpoint_id, encrypted, expires_at, expires_at is not null and expires_at <= now() as ended";
+/** Newest first. The secret without an end is the newest. */
 const order = "expires_at is null desc, created_at desc, id desc";
 
 const ofSystem = statement(
@@ -420,6 +426,7 @@ export function listActiveSecrets(
   return db.query<SecretRow>(ofEndpoint, [systemId, endpointId, now]);
 }
 
+/** Inserts a secret that signs until `updateSecretsEnd` sets its end. */
 export async function insertSecret(
   tx: Transaction,
   secret: Omit<SecretRow, "expires_at" | "ended"> & { readonly system_id: string; readonly created_at: Date },
@@ -465,6 +472,7 @@ const insertKey = statement(
    where latest.fingerprint <> excluded.fingerprint`,
 );
 
+/** Returns the encryption key that was recorded last for a system; undefined: none was. */
 export async function findEncryptionKey(db: Queryable, systemId: string): Promise<EncryptionKeyRow | undefined> {
   return (await db.query<EncryptionKeyRow>(findKey, [systemId]))[0];
 }

@@ -95,6 +95,7 @@ export interface SetEndpoint {
   readonly old_secrets_end_at: Date | null;
 }
 
+/** The context of functions that create or change endpoints. */
 export interface SettingContext extends SecretContext {
   readonly rules: AddressRules;
   /**
@@ -125,6 +126,7 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
       if (!isRemoved(before)) return change(context, tx, systemId, { ...before, thresholds }, given);
     }
     if (isSuspended) throw suspended(input.partnerId);
+    // Without any endpoint, it takes the first slot.
     return create(context, tx, input, given, chosen ?? 1);
   });
 }
@@ -142,14 +144,15 @@ export async function addEndpoint(
   const given = readSettings(input, context.rules);
   return withEndpoints(context, input, async (tx, rows, isSuspended) => {
     if (isSuspended) throw suspended(input.partnerId);
+    // The one that was removed first comes first.
     const removed = rows.filter(isRemoved).toSorted((one, other) => Number(one.paused_at) - Number(other.paused_at));
     const namesake = removed.find(({ name }) => hasName(name, given.name ?? ""));
     requireFreeName(rows, given.name, namesake);
     const taken = new Set(rows.map(({ slot }) => slot));
     const free = Array.from({ length: MAX_ENDPOINTS }, (_, index) => index + 1).find((slot) => !taken.has(slot));
-    const place = namesake ?? free ?? removed[0];
-    if (place === undefined) throw commandError("conflict", "tooManyEndpoints", { limit: MAX_ENDPOINTS });
-    return create(context, tx, input, given, place);
+    const target = namesake ?? free ?? removed[0];
+    if (target === undefined) throw commandError("conflict", "tooManyEndpoints", { limit: MAX_ENDPOINTS });
+    return create(context, tx, input, given, target);
   });
 }
 
@@ -183,6 +186,7 @@ function requireFreeName(
   if (other !== undefined) throw commandError("conflict", "endpointNameTaken", { name: other.name, id: other.id });
 }
 
+/** Valid settings as they were given; undefined: not given. */
 interface GivenSettings {
   readonly name: string | undefined;
   readonly url: string | undefined;
@@ -194,9 +198,10 @@ interface GivenSettings {
   readonly max_per_hour: number | null | undefined;
 }
 
-/** An endpoint before a change. */
-type SetRow = EndpointRow & { readonly thresholds: readonly Threshold[] };
+/** An endpoint before a change, with its thresholds. */
+type EndpointBefore = EndpointRow & { readonly thresholds: readonly Threshold[] };
 
+/** Validates settings, except those that need the database: places and thresholds. @throws ServiceError */
 function readSettings(
   { name, url, events, email, ...others }: Omit<EndpointSettings, "endpointRef" | "seen">,
   rules: AddressRules,
@@ -241,13 +246,13 @@ function eventsFrom(names: readonly string[]): readonly string[] {
     : commandError("invalid_parameter", "noEvents", { events });
 }
 
-/** Creates an endpoint with its lane and a secret. @param place the removed endpoint to create anew, or a new one's slot */
+/** Creates an endpoint with its lane and a secret. @param target the removed endpoint to create anew, or a new one's slot */
 async function create(
   context: SettingContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
   { name: givenName, url, events, email = null, signature = "service", places = null, ...conditions }: GivenSettings,
-  place: EndpointRow | number,
+  target: EndpointRow | number,
 ): Promise<SetEndpoint> {
   const { thresholds = [], max_per_hour = null } = conditions;
   if (url === undefined || events === undefined) {
@@ -257,12 +262,12 @@ async function create(
   context.requireConfirmation?.();
   await requireSharedKey(context, tx);
   const now = new Date(context.clock());
-  const isNew = typeof place === "number";
-  const name = givenName ?? (isNew ? FIRST_NAME : place.name);
+  const isNew = typeof target === "number";
+  const name = givenName ?? (isNew ? FIRST_NAME : target.name);
   const settings = { name, url, events, email, signature, max_per_hour, ...placeColumns(places) };
-  const id = isNew ? context.ids.next("endpoint") : place.id;
+  const id = isNew ? context.ids.next("endpoint") : target.id;
   const endpoint = await (isNew
-    ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: place })
+    ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: target })
     : restoreEndpoint(tx, systemId, id, settings, now));
   // The insert finds the slot or the name taken only if a program does not lock the partner.
   if (endpoint === undefined) throw commandError("conflict", "settingsChanged");
@@ -294,7 +299,7 @@ async function change(
   context: SettingContext,
   tx: Transaction,
   systemId: string,
-  before: SetRow,
+  before: EndpointBefore,
   given: GivenSettings,
 ): Promise<SetEndpoint> {
   const { name = before.name, url = before.url, events = before.events } = given;
@@ -321,7 +326,7 @@ async function change(
   return { ...changed, ...(await replaceSecret(context, tx, systemId, endpoint, FORM_OVERLAP_MS)) };
 }
 
-/** Returns the origin of a stored address. */
+/** Returns the origin (scheme, host and port) of a stored address; undefined: there is no address. */
 function originOf(url: string | null): string | undefined {
   return url === null ? undefined : new URL(url).origin;
 }
@@ -332,17 +337,19 @@ function originOf(url: string | null): string | undefined {
  */
 const FORM_OVERLAP_MS = 24 * 3_600_000;
 
-function isAsSeen(before: SetRow, seen: SeenSettings): boolean {
+/** Tells whether an endpoint's settings are still those that a person saw. */
+function isAsSeen(before: EndpointBefore, seen: SeenSettings): boolean {
   return isRemoved(before) ? seen.url === null : isAsBefore(before, seen);
 }
 
-function isAsBefore(before: SetRow, seen: SeenSettings): boolean {
-  const { name = before.name, url, events, email, signature, places = placesOf(before) } = seen;
-  const { thresholds = before.thresholds, max_per_hour = before.max_per_hour } = seen;
+/** Tells whether settings, seen or new ones, are those of an endpoint. Settings that are left out count as the same. */
+function isAsBefore(before: EndpointBefore, settings: SeenSettings): boolean {
+  const { name = before.name, url, events, email, signature, places = placesOf(before) } = settings;
+  const { thresholds = before.thresholds, max_per_hour = before.max_per_hour } = settings;
   if (max_per_hour !== before.max_per_hour || !isSameThresholds(thresholds, before.thresholds)) return false;
-  const isSamePlace = JSON.stringify(placeColumns(places)) === JSON.stringify(placeColumns(placesOf(before)));
-  const isSameEvents = isSamePlace && name === before.name && String(events) === String(before.events);
-  return isSameEvents && url === before.url && email === before.email && signature === before.signature;
+  const isSamePlaces = JSON.stringify(placeColumns(places)) === JSON.stringify(placeColumns(placesOf(before)));
+  if (!isSamePlaces || name !== before.name || String(events) !== String(before.events)) return false;
+  return url === before.url && email === before.email && signature === before.signature;
 }
 
 /** An endpoint after a requested change of its status. */

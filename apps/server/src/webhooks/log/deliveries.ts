@@ -52,6 +52,7 @@ export interface DeliveryView extends Pick<
   readonly endpoint_name: string;
 }
 
+/** A page of a list of deliveries, newest first. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[];
   /** The position behind which the next page begins; null: this was the last. */
@@ -90,6 +91,7 @@ const DAY_MS = 86_400_000;
 /** Milliseconds: the longest wait between two attempts, including jitter, rounded up to days. */
 const LONGEST_WAIT_MS = DAY_MS;
 
+/** The context of functions that read deliveries. */
 export interface ReadContext {
   readonly db: Queryable;
   readonly clock: () => number;
@@ -137,6 +139,7 @@ async function listDeliveriesOf(
   const position = typeof after === "string" ? await requireDelivery(context, input, after) : after;
   const range = searchOf(context, { systemId, filter, after: position });
   const search = { ...range, endpointIds: endpoints.map(({ id }) => id) };
+  // One more than the page shows: it tells whether another page follows.
   const { rows, stoppedAt } = await listFoundDeliveries(context.db, search, limit + 1);
   const page = rows.slice(0, limit);
   const isFull = rows.length > limit;
@@ -170,7 +173,7 @@ function positionOf(row: DeliveryRow | undefined): DeliveryPosition | null {
   return row === undefined ? null : { created_at: row.created_at, id: row.id };
 }
 
-/** Deliveries of some endpoints, each explained. */
+/** Returns the views of deliveries, each explained by its latest attempt. @param endpoints those of the deliveries */
 async function viewsOf(
   context: ReadContext,
   systemId: string,
@@ -247,6 +250,7 @@ export async function findFailingBeside(
   return { older, newer };
 }
 
+/** @throws ServiceError when there is no such delivery, it is another partner's, or it is no longer stored */
 export async function requireDelivery(
   { db, clock }: ReadContext,
   scope: DeliveryScope,
@@ -257,6 +261,7 @@ export async function requireDelivery(
   throw commandError("not_found", "delivery", { id, days: EVENT_RETENTION_DAYS });
 }
 
+/** Returns a delivery's endpoint, also a removed one. */
 export async function endpointOf({ db }: ReadContext, systemId: string, row: FoundDelivery): Promise<EndpointRow> {
   return findEndpoint(db, systemId, row.endpoint_id);
 }
@@ -310,8 +315,10 @@ async function latestAttempts(
   const wanted = rows.flatMap((row) => {
     if (row.attempts === 0) return [];
     const ended = row.finished_at ?? new Date(clock());
-    const waits = row.due_at === null ? DAY_MS : LONGEST_WAIT_MS + Math.max(0, clock() - row.due_at.getTime());
-    const from = dayOf(Math.max(ended.getTime() - waits, Date.parse(row.created_on) - DAY_MS));
+    // The latest attempt ended at most one wait before the delivery ended or became due. One that is due may have been so
+    // for long.
+    const overdueMs = row.due_at === null ? 0 : Math.max(0, clock() - row.due_at.getTime());
+    const from = dayOf(Math.max(ended.getTime() - LONGEST_WAIT_MS - overdueMs, Date.parse(row.created_on) - DAY_MS));
     return [{ id: row.id, number: row.attempts, from, to: dayOf(ended.getTime()) }];
   });
   if (wanted.length === 0) return new Map();
@@ -373,7 +380,7 @@ interface Changes {
 
 /** Finds out which of the newest deliveries of some endpoints have changed, by reading them again and again. */
 export class DeliveryChanges {
-  /** The last seen state of each of the newest deliveries, by endpoint. */
+  /** The last seen state of each of the newest deliveries, by its id; these by system and endpoint. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>();
 
   /** Reads all of a system's watched endpoints in one statement. The first poll of an endpoint finds no change. */
@@ -399,6 +406,7 @@ export class DeliveryChanges {
   }
 }
 
+/** Returns the properties of a delivery that change, as one text. */
 function stateOf({ status, attempts, latest_failure: failure }: ChangeRow): string {
   return `${status} ${attempts} ${failure ?? ""}`;
 }

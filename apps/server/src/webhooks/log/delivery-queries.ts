@@ -42,7 +42,10 @@ const MAX_LOOKED_AT = 500_000;
  */
 const isResendable = `(status <> 'pending' or latest_failure is not null) and not ${isTest("id")}`;
 
-/** SQL for the deliveries that a filter chooses. `is_end` marks the last row that may be read: more may match behind it. */
+/**
+ * SQL for the deliveries that a filter chooses. `is_end` marks the last row that may be read: more may match behind it. One
+ * more than MAX_RESENDS is chosen, so that a count shows that there are too many.
+ */
 const chosenBy = (index: SearchIndex) => `
   select created_on, id, n = ${MAX_LOOKED_AT} as is_end
   from (${found(index, { endpoint: "$2", limit: MAX_LOOKED_AT })}) as delivery
@@ -75,10 +78,10 @@ const insertOf = (name: string, chosen: string): Statement =>
 const counts = forEachIndex((index) => countOf(index, chosenBy(index)));
 const inserts = forEachIndex((index) => insertOf(index, chosenBy(index)));
 const countIds = countOf("ids", chosenByIds);
-/** Has as many parameters as a search, so that the later ones have the same numbers. */
+/** Has as many parameters as a search, so that the later ones have the same numbers. $5 to $12 are always null. */
 const insertIds = insertOf("ids", `${chosenByIds} and coalesce($5, $6, $7, $8, $9, $10, $11, $12::text) is null`);
 
-/** Deliveries by their ids, on the days on which they may have been created. */
+/** Deliveries of an endpoint by their ids, on the days on which they may have been created. */
 export interface NamedDeliveries {
   readonly systemId: string;
   readonly endpointId: string;
@@ -86,6 +89,7 @@ export interface NamedDeliveries {
   readonly days: readonly string[];
 }
 
+/** How many deliveries a resend of a choice would send. */
 export interface CountedChoice {
   readonly total: number;
   /** A resend of all chosen deliveries would read more rows than the limit. */
@@ -180,6 +184,33 @@ export async function updateSearchSettings(tx: Transaction): Promise<void> {
   await tx.query(settings);
 }
 
+/** A delivery and its position in the queue. */
+export interface DeliveryRow extends Pick<
+  Tables["webhook_deliveries"],
+  | "id"
+  | "created_on"
+  | "endpoint_id"
+  | "event_id"
+  | "event"
+  | "resource_id"
+  | "created_at"
+  | "status"
+  | "attempts"
+  | "latest_code"
+  | "latest_failure"
+  | "problem"
+  | "finished_at"
+> {
+  /** Null: not queued. */
+  readonly due_at: Date | null;
+  /** Attempts of this schedule so far; null: not queued. */
+  readonly tries: number | null;
+  /** Whether it is queued to be sent again on request, after regular deliveries; null: not queued. */
+  readonly replay: boolean | null;
+  /** When a worker claimed it to send it; null: it is not being sent. */
+  readonly claimed_at: Date | null;
+}
+
 /** Rows that a search has found, and where it stopped. */
 export interface FoundRows {
   readonly rows: readonly DeliveryRow[];
@@ -187,6 +218,7 @@ export interface FoundRows {
   readonly stoppedAt: DeliveryPosition | null;
 }
 
+/** A row of a searched page: a match, or the last row of an endpoint's share, which may be no match. */
 interface SearchedRow extends DeliveryRow {
   readonly is_match: boolean;
   readonly is_last_searched: boolean;
@@ -230,6 +262,7 @@ export async function findSearchIndex(
   return n <= MAX_QUEUED_ROWS ? "queue" : "endpoint";
 }
 
+// The column `problem` is `failing` (to be tried again after a failed attempt), `failed` (given up), `held`, or null.
 const nextTo = (direction: "older" | "newer") => {
   const [compare, order] = direction === "older" ? ["<", "desc"] : [">", "asc"];
   const bound = direction === "older" ? "created_on <= $3::timestamptz::date" : "created_on >= $3::timestamptz::date";
@@ -246,7 +279,9 @@ const nextTo = (direction: "older" | "newer") => {
 };
 const neighbours = { older: nextTo("older"), newer: nextTo("newer") } as const;
 
-/** Returns the id of the nearest delivery older or newer than a position that fails or was given up; null: there is none. */
+/**
+ * Returns the id of the nearest delivery that fails or was given up, in one direction from a position; null: there is none.
+ */
 export async function findNextProblem(
   db: Queryable,
   { systemId, endpointId }: Pick<EndpointSearch, "systemId" | "endpointId">,
@@ -314,7 +349,7 @@ export interface ResourceDelivery extends Pick<
   readonly partner_name: string;
 }
 
-/** Returns the deliveries about a resource, the newest first. @param perEndpoint maximum for each endpoint */
+/** Returns the deliveries about a resource to any partner, the newest first. @param perEndpoint maximum for each endpoint */
 export function listResourceDeliveries(
   db: Queryable,
   systemId: string,
@@ -322,32 +357,6 @@ export function listResourceDeliveries(
   { perEndpoint, limit }: { readonly perEndpoint: number; readonly limit: number },
 ): Promise<ResourceDelivery[]> {
   return db.query<ResourceDelivery>(list, [systemId, resourceId, perEndpoint, limit]);
-}
-
-/** A delivery and its position in the queue. */
-export interface DeliveryRow extends Pick<
-  Tables["webhook_deliveries"],
-  | "id"
-  | "created_on"
-  | "endpoint_id"
-  | "event_id"
-  | "event"
-  | "resource_id"
-  | "created_at"
-  | "status"
-  | "attempts"
-  | "latest_code"
-  | "latest_failure"
-  | "problem"
-  | "finished_at"
-> {
-  /** Null: not queued. */
-  readonly due_at: Date | null;
-  /** Attempts of this schedule so far; null: not queued. */
-  readonly tries: number | null;
-  readonly replay: boolean | null;
-  /** When a worker claimed it to send it; null: it is not being sent. */
-  readonly claimed_at: Date | null;
 }
 
 /** A delivery that was found by its id. */
@@ -417,7 +426,7 @@ export async function listAttempts(
   return (await db.query<AttemptRow>(attempts, [systemId, id, from, to, limit ?? null])).toReversed();
 }
 
-/** The outcome of a delivery's latest attempt. */
+/** The outcome of an attempt, without what was sent and answered, for a list of deliveries. */
 export interface LatestAttempt extends Pick<
   AttemptRow,
   "number" | "started_at" | "outcome" | "failure" | "detail" | "status"
@@ -436,7 +445,10 @@ const latest = statement(
      limit 1) as attempt`,
 );
 
-/** Returns the attempts with these delivery ids and numbers, each looked for on the days from `from` to `to`. */
+/**
+ * Returns the latest attempts of deliveries, each looked for on the days from `from` to `to`.
+ * @param wanted `number`: the number of the delivery's latest attempt
+ */
 export function listLatestAttempts(
   db: Queryable,
   systemId: string,

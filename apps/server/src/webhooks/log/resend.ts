@@ -58,6 +58,7 @@ import type { EndpointSearch } from "./search-sql-fragments.ts";
 export const replayableStates = ["succeeded", "failed", "held"] as const satisfies ReplayRange["statuses"];
 type ReplayableState = (typeof replayableStates)[number];
 
+/** A request for a replay of an endpoint's deliveries. */
 export interface ReplayInput extends EndpointScope {
   /** Deliveries created from then on. */
   readonly since: Date;
@@ -69,6 +70,7 @@ export interface ReplayInput extends EndpointScope {
   readonly dryRun?: boolean | undefined;
 }
 
+/** A replay that was created, or only counted. */
 export interface Replay {
   /** Null: only counted. */
   readonly id: string | null;
@@ -162,6 +164,7 @@ export async function queueReplays(
   return queued;
 }
 
+/** Queues a replay's next batch. @returns how many deliveries; 0 also if another process queues the replay now */
 async function queueBatch(
   tx: Transaction,
   { systemId, id, maxQueued }: { readonly systemId: string; readonly id: string; readonly maxQueued: number },
@@ -176,6 +179,7 @@ async function queueBatch(
   return queued;
 }
 
+/** Queues the next of a replay's recorded items, or of the held deliveries if it is a replay of those (`next_held_at`). */
 async function insertBatch(
   tx: Transaction,
   systemId: string,
@@ -217,13 +221,13 @@ export async function redeliver(context: ActorContext, scope: DeliveryScope, id:
   if (!row.has_body) throw commandError("conflict", "deliveryNotKept", { id, days: EVENT_RETENTION_DAYS });
   return context.db.transaction(async (tx) => {
     const now = new Date(context.clock());
-    const isBack = await insertRedelivery(tx, systemId, row, now);
-    const isRetriedNow = !isBack && (await updateDueNow(tx, systemId, id, now));
-    if (!isBack && !isRetriedNow) return { id, outcome: "already_due" };
+    const isRequeued = await insertRedelivery(tx, systemId, row, now);
+    const isRetriedNow = !isRequeued && (await updateDueNow(tx, systemId, id, now));
+    if (!isRequeued && !isRetriedNow) return { id, outcome: "already_due" };
     const detail = { partner_id: row.partner_id, was: row.status };
     await insertActOf(context, tx, { systemId, at: now, action: "webhook.redelivered", subject: id, detail });
     await notifyQueued(tx, systemId);
-    return { id, outcome: isBack ? "redelivered" : "retried_now" };
+    return { id, outcome: isRequeued ? "redelivered" : "retried_now" };
   });
 }
 
@@ -363,6 +367,7 @@ export async function cancelResend(context: ActorContext, scope: EndpointScope, 
   return showResend(context, scope, id);
 }
 
+/** Returns a choice as the statements of a bulk resend take it. */
 function chosen(
   context: ActorContext,
   systemId: string,
@@ -374,12 +379,14 @@ function chosen(
   return { systemId, endpointId, ids, days: [...new Set(ids.flatMap((id) => likelyDays(id, context.clock())))] };
 }
 
+/** Counts the deliveries that a resend would send. @throws ServiceError when they are too many for one */
 async function countWithinLimit(db: Queryable, deliveries: EndpointSearch | NamedDeliveries): Promise<number> {
   const { total, is_cut: isCut } = await countChosen(db, deliveries);
   if (!isCut && total <= MAX_RESENDS) return total;
   throw serviceError("invalid_parameter", "tooManyToResend", { limit: MAX_RESENDS });
 }
 
+/** Returns a resend with its status. */
 function describe(
   { is_stopped: isStopped, is_behind: isBehind, ...row }: BulkResendRow & { readonly is_behind: boolean },
   endpoint: EndpointRow,

@@ -10,7 +10,8 @@ import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fr
 /*
  * Statements of the dispatcher: workers and their leases of lanes, claims of due deliveries, and results of attempts. A
  * claim writes the lane's token (docs/glossary.md#fence-token) into the queue's rows. The writes of results and of health
- * compare the token, so that a worker that has lost the lane changes nothing.
+ * compare the token, so that a worker that has lost the lane changes nothing. A queue has regular deliveries and replays
+ * (`replay`). `is_uncounted`: the delivery's endpoint has an hourly limit, which has not let the delivery through yet.
  */
 
 /** A lane with its holder's token. */
@@ -31,7 +32,7 @@ const healthColumns = columnsOfTable("webhook_lanes").only(
 /** The columns that store an endpoint's health. */
 export type HealthRow = RowOf<typeof healthColumns>;
 
-/** A claimed lane. */
+/** A lane that the worker has just leased, with the health of its endpoint. */
 interface LaneRow extends HealthRow {
   readonly endpoint_id: string;
   readonly token: number;
@@ -203,7 +204,8 @@ export interface ClaimedRow
 const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at", "crashes", "is_uncounted");
 
 /*
- * Claims deliveries for several lanes. $2 to $5 and $8: the request of each lane. $6: whether from the replays. $7: now.
+ * Claims deliveries for several lanes. `which` is a condition on a delivery's crashes. $2 to $5 and $8: the requests of the
+ * lanes. $6: whether from the replays. $7: now.
  *
  * Locks the lane's row `for share`, so that no other worker takes the lane over before the claim is committed: the next
  * holder sees every claim of this one. Locks only lanes with due deliveries, because a lock is written to disk.
@@ -251,13 +253,13 @@ const claimOf = (which: string) =>
 const claimDue = statement("claim.deliveries", claimOf("queued.crashes = 0"));
 /**
  * SQL: which suspects are tried together, and which alone (SUSPECT_CRASHES of rules/after-attempt.ts). `crashes` counts the
- * processes in a row that ended with the delivery claimed.
+ * processes in a row that ended with the delivery claimed. A suspect is a delivery that has some: it may have ended them.
  */
 const howTried = { together: "queued.crashes = 1", alone: "queued.crashes >= 2" } as const;
 const claimTogether = statement("claim.together", claimOf(howTried.together));
 const claimAlone = statement("claim.alone", claimOf(howTried.alone));
 
-/** Claims due deliveries, for each lane as many as it asks for. Leaves out suspects, which may have ended a process. */
+/** Claims due deliveries, for each lane as many as it asks for. Leaves out suspects: see `claimSuspects`. */
 export function claimDeliveries(
   db: Queryable,
   systemId: string,
@@ -268,7 +270,7 @@ export function claimDeliveries(
   return claimBy(claimDue, db, systemId, requests, replay, now);
 }
 
-/** Claims suspects, for each lane as many as it asks for. */
+/** Claims due suspects of one kind, together or alone, for each lane as many as it asks for. */
 export function claimSuspects(
   db: Queryable,
   systemId: string,
@@ -290,6 +292,7 @@ export interface SuspectLane extends Pick<QueueRow, "endpoint_id" | "replay"> {
   readonly is_alone: boolean;
 }
 
+/** Lists all lanes in which suspects are due, also those that other workers lease. */
 export function listSuspectLanes(db: Queryable, systemId: string, now: Date): Promise<SuspectLane[]> {
   return db.query<SuspectLane>(suspects, [systemId, now]);
 }
@@ -325,7 +328,10 @@ const releaseClaimed = statement(
    where ${isOfSystem("queued")} and queued.ctid = mine.row_address`,
 );
 
-/** Releases the deliveries claimed with a lane's token, except `unwritten`. Must not be called during a claim. */
+/**
+ * Releases the deliveries claimed with a lane's token, except `unwritten`. Must not be called during a claim: `unwritten`
+ * lacks the deliveries that the claim is about to return.
+ */
 export async function updateClaimsReleased(
   db: Queryable,
   systemId: string,
@@ -489,7 +495,7 @@ export async function updateSetAside(
 const logColumns = columnsOfTable("webhook_attempts");
 const encodeLog = rowEncoder("webhook_attempts");
 
-/** Stores results. @returns the ids of the deliveries that the writer still held */
+/** Stores the results of deliveries that the writer still has claimed. @returns the ids of these deliveries */
 export async function insertResults(
   tx: Transaction,
   systemId: string,

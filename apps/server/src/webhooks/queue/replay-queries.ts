@@ -201,6 +201,7 @@ const deleteItems = statement(
 );
 const find = statement("replays.find", `select ${columns} from webhook_replays where system_id = $1 and id = $2`);
 
+/** Returns a replay, also a finished one; undefined: there is none with this id. */
 export async function findReplay(db: Queryable, systemId: string, id: string): Promise<ReplayRow | undefined> {
   return (await db.query<ReplayRow>(find, [systemId, id]))[0];
 }
@@ -348,6 +349,7 @@ const countHeldQueued = statement(
    where system_id = $1 and id = $2`,
 );
 
+/** One of the oldest held deliveries of a replay. */
 interface HeldRow extends Pick<Tables["webhook_deliveries"], "created_on" | "created_at"> {
   readonly delivery_id: string;
   /** False: another transaction was writing it, or has written it by now. */

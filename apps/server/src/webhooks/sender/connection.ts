@@ -14,16 +14,19 @@ export interface SenderLimits extends ConnectLimits {
   readonly maxBodyBytes: number;
   readonly maxHeaderBytes: number;
   readonly maxHeaderLines: number;
+  /** Maximum informational responses (1xx) before the response. */
   readonly maxInformational: number;
-  /** Limits the pieces of a response body: chunks, or the bytes of one network read. */
+  /** Limits the stored pieces of a response body: chunks, or the bytes of one network read. */
   readonly maxBodyPieces: number;
   /** Milliseconds for which a connection may be idle when the receiver announces no timeout. */
   readonly idleTimeoutMs: number;
   /** Maximum milliseconds of idling, even if the receiver names a longer time (`Keep-Alive: timeout=…`). */
   readonly maxIdleTimeoutMs: number;
+  /** Maximum age of a connection that another request may use. */
   readonly maxAgeMs: number;
   /** Milliseconds for which connections of an origin are not reused after it closed one while a request was written. */
   readonly noReuseMs: number;
+  /** Maximum idle connections to one origin, and to all together. */
   readonly maxIdlePerOrigin: number;
   readonly maxIdle: number;
 }
@@ -63,13 +66,18 @@ export const senderLimits: SenderLimits = {
 
 /** The outcome of one request over one connection. */
 export interface RoundTripResult {
+  /** Null: the response is complete, or as much of it has come as is kept. */
   readonly failure: Failure | null;
   /** False proves that the receiver has not seen the request. */
   readonly isWritten: boolean;
+  /** Null: no response headers arrived. */
   readonly status: number | null;
   readonly headers: readonly Header[];
+  /** The stored part of the body, at most `maxBodyBytes`. */
   readonly body: Uint8Array;
+  /** The body is longer than the stored part. */
   readonly isTruncated: boolean;
+  /** Milliseconds from the request's last byte to the response's first; null: no byte came. */
   readonly firstByteMs: number | null;
 }
 
@@ -94,6 +102,7 @@ export class Connection {
   #requestCount = 0;
   /** Milliseconds for which the connection may be idle until the next request. */
   #idleMs = 0;
+  /** Removes the connection from the idle ones; undefined: it was never idle. */
   #onClose: (() => void) | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions) {
@@ -155,6 +164,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
+  /** Returns for how long the connection may be idle; 0 or less: it may not. @param keepAliveMs null: not announced */
   #idleTimeout(keepAliveMs: number | null): number {
     const { idleTimeoutMs, maxIdleTimeoutMs } = this.#options.limits;
     return keepAliveMs === null ? idleTimeoutMs : Math.min(keepAliveMs - IDLE_MARGIN_MS, maxIdleTimeoutMs);

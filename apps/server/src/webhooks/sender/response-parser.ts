@@ -42,6 +42,7 @@ class ResponseHead {
   isPersistent = true;
   /** Milliseconds for which the receiver keeps an idle connection; null: it does not say. */
   keepAliveMs: number | null = null;
+  /** Whether `Transfer-Encoding` has come, be it `chunked` or `identity`. */
   #hasCoding = false;
 
   /**
@@ -96,6 +97,7 @@ class ResponseHead {
     const [name = "", value = ""] = this.headers.pop() ?? [];
     // An empty name: no header comes before this line, so there is nothing to continue.
     const isFraming = /^(?:|content-length|transfer-encoding)$/i.test(name);
+    // The line is read like the value of a header, with a name before it.
     const [, , more] = /^[ \t]/.test(line) && !isFraming ? (HEADER.exec(`x:${line}`) ?? []) : [];
     if (more === undefined) throw new InvalidResponseError("not_http");
     this.headers.push([name, `${value} ${more}`]);
@@ -121,6 +123,7 @@ class ResponseHead {
   }
 }
 
+/** Returns the milliseconds that a `Keep-Alive` header such as `timeout=5, max=100` names; null: it names none. */
 function readTimeout(value: string): number | null {
   const [, seconds] = /\btimeout=(\d{1,9})\b/i.exec(value) ?? [];
   return seconds === undefined ? null : Number(seconds) * 1000;
@@ -134,6 +137,7 @@ export interface ResponseLimits extends BodyLimits {
   readonly maxInformational: number;
 }
 
+/** The part of the response to which the next byte belongs. `chunk_end`: the empty rest of the line behind a chunk. */
 type Part = "head" | "body" | "chunk_size" | "chunk_end" | "trailers" | "end";
 
 const STATUS_LINE_START = "HTTP/1.";
@@ -161,6 +165,7 @@ export class ResponseParser {
   /** Bytes of the body, or of its current chunk, that are still to come. */
   #bytesLeft = 0;
   #paddingBytes = 0;
+  /** Bytes have come after the end of the response. */
   #hasBytesBehind = false;
 
   constructor(limits: ResponseLimits) {
@@ -198,7 +203,7 @@ export class ResponseParser {
     return this.#head.keepAliveMs;
   }
 
-  /** @returns where the line ends */
+  /** Reads up to the end of a line, or of the bytes. @returns where that is in the bytes */
   #readLine(bytes: Buffer, from: number): number {
     const lineEnd = bytes.indexOf(LF, from);
     const to = lineEnd === -1 ? bytes.length : lineEnd + 1;
@@ -278,7 +283,7 @@ export class ResponseParser {
     this.#part = this.#bytesLeft === 0 ? "trailers" : "body";
   }
 
-  /** @returns where the body, or its chunk, ends in the bytes */
+  /** Reads up to the end of the body, of its current chunk, or of the bytes. @returns where that is in the bytes */
   #readBody(bytes: Buffer, from: number): number {
     const to = Math.min(bytes.length, from + this.#bytesLeft);
     this.#bytesLeft -= to - from;
@@ -296,6 +301,7 @@ function mayBecomeStatusLine(line: string): boolean {
 /** The first size of the buffer. Most bodies fit. If one does not, the buffer grows, and only these 4 KiB become garbage. */
 const SMALL_BUFFER_BYTES = 4 * 1024;
 
+/** Limits on the stored part of a response body. */
 interface BodyLimits {
   readonly maxBodyBytes: number;
   /** Limits the stored pieces: chunks, or the bytes of one network read. */
@@ -319,11 +325,11 @@ export class BoundedBody {
   }
 
   /** Keeps as much of a piece as there is room for. */
-  append(chunk: Uint8Array): void {
+  append(piece: Uint8Array): void {
     const space = this.#piecesLeft-- > 0 ? this.#limit - this.#length : 0;
     // A view costs about 100 bytes, more than the pieces that some receivers send: it is made only where needed.
-    const kept = chunk.length <= space ? chunk : chunk.subarray(0, space);
-    if (kept.length < chunk.length) this.#isCut = true;
+    const kept = piece.length <= space ? piece : piece.subarray(0, space);
+    if (kept.length < piece.length) this.#isCut = true;
     this.#reserve(this.#length + kept.length);
     this.#buffer.set(kept, this.#length);
     this.#length += kept.length;

@@ -20,6 +20,7 @@ import { Connection, type RoundTripResult, type SenderLimits, senderLimits } fro
 
 /* Makes one POST to a receiver: judges the URL, connects or reuses a connection, and reports the result. */
 
+/** The options of a sender. Those that are left out have the service's defaults. */
 export interface SenderOptions {
   readonly rules: AddressRules;
   /**
@@ -151,12 +152,14 @@ function composeRequest({ host, pathname, search }: URL, { headers, body }: Atte
   return { sentHeaders, bytes };
 }
 
+/** The facts about an attempt that its request's outcome lacks. */
 interface ReportContext {
   readonly sentHeaders: readonly Header[];
   readonly clock: (() => number) | undefined;
   readonly totalMs: number;
 }
 
+/** Returns the result of an attempt, from the outcome of its request. */
 function report(result: TransportResult, { sentHeaders, clock, totalMs }: ReportContext): AttemptResult {
   const { roundTrip } = result;
   const { failure, status } = roundTrip;
@@ -285,11 +288,12 @@ function notSent(failure: Failure): TransportResult {
 /** Limits the remembered origins whose connections are not reused; the oldest are forgotten first. */
 const MAX_NO_REUSE_ORIGINS = 1_000;
 
-/** Connections between two requests, by origin. */
+/** Open connections that wait for the next request to their origin. */
 class IdleConnections {
   readonly #limits: SenderLimits;
   readonly #monotonic: () => number;
   readonly #byOrigin = new Map<string, Connection[]>();
+  /** Until when no connection of an origin is reused, in milliseconds of the monotonic clock. */
   readonly #noReuseUntil = new Map<string, number>();
   #count = 0;
 
@@ -309,7 +313,7 @@ class IdleConnections {
     }
   }
 
-  /** Keeps a connection for the next request, or closes it where it may not be reused or enough are idle. */
+  /** Takes a connection back after a request. Closes it if it may not be reused, or enough connections are idle. */
   release(connection: Connection, { failure }: RoundTripResult): void {
     const { origin } = connection;
     if (failure?.failure === "stale_connection") this.#stopReusing(origin);
