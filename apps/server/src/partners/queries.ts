@@ -4,12 +4,13 @@ import type { Queryable, Transaction } from "../storage/db/database.ts";
 import { oneRow } from "../storage/db/rows.ts";
 import { statement } from "../storage/db/statement.ts";
 
-const kept = columnsOfTable("partners")
+const partnerFields = columnsOfTable("partners")
   .without("system_id")
   .and({ key_allowance: arrayOf<KeyAllowance>("jsonb") });
-const columns = kept.list();
+const columns = partnerFields.list();
 
-export type PartnerRow = RowOf<typeof kept>;
+/** A stored partner, perhaps suspended or removed. */
+export type PartnerRow = RowOf<typeof partnerFields>;
 
 const insert = statement(
   "partners.insert",
@@ -54,7 +55,7 @@ const sandboxOf = statement(
   "select system_id from sandboxes where live_system_id = $1 and partner_id = $2",
 );
 
-/** Returns the system that is a partner's sandbox. */
+/** Returns the system that is a partner's sandbox; undefined: it has none. */
 export async function findSandboxSystem(db: Queryable, systemId: string, id: string): Promise<string | undefined> {
   return (await db.query<{ system_id: string }>(sandboxOf, [systemId, id]))[0]?.system_id;
 }
@@ -94,7 +95,7 @@ const update = statement(
    where system_id = $1 and id = $2 returning ${columns}`,
 );
 
-/** Updates a partner. */
+/** Writes all columns of a partner that can change. */
 export async function updatePartner(tx: Transaction, systemId: string, partner: PartnerRow): Promise<PartnerRow> {
   const { id, name, max_reservations, suspended_at, removed_at, key_allowance } = partner;
   const allowance = key_allowance && JSON.stringify(key_allowance);
@@ -117,7 +118,7 @@ export interface PartnerOverview extends PartnerRow {
 }
 
 /** SQL: whether one of the `keys` is an active key of the `partner` at $3. */
-const works = `keys.system_id = $1 and keys.partner_id = partner.id
+const isActiveKey = `keys.system_id = $1 and keys.partner_id = partner.id
         and (revoked_at is null or revoked_at > $3) and (expires_at is null or expires_at > $3)`;
 
 // There are some dozens of partners: each count is a separate look-up in an index. Requests are read once, by their day.
@@ -125,9 +126,9 @@ const overviews = statement(
   "partnerOverviews.list",
   `select partner.id, partner.name, partner.created_at, partner.max_reservations, partner.suspended_at, partner.removed_at,
      partner.key_allowance,
-     (select count(*) from keys where ${works}) as active_keys,
-     (select count(*) from keys where ${works} and made_by_partner) as own_keys,
-     (select coalesce(sum(rate_limit), 0)::bigint from keys where ${works} and made_by_partner) as own_rate_limit,
+     (select count(*) from keys where ${isActiveKey}) as active_keys,
+     (select count(*) from keys where ${isActiveKey} and made_by_partner) as own_keys,
+     (select coalesce(sum(rate_limit), 0)::bigint from keys where ${isActiveKey} and made_by_partner) as own_rate_limit,
      (select count(*) from reservations where reservations.system_id = $1 and reservations.partner_id = partner.id
         and status = 'active' and reservations.expires_at > $3) as active_reservations,
      (select status from webhook_endpoints where webhook_endpoints.system_id = $1

@@ -180,12 +180,13 @@ export async function mustLock(tx: Transaction, systemId: string, id: string): P
 /** Returns the system that is a partner's sandbox; undefined where it has none. */
 export const sandboxSystemOf = findSandboxSystem;
 
-/** Updates a partner that is locked. */
+/** Writes all columns of a locked partner that can change. */
 export const writePartner = updatePartner;
 
 /**
  * Locks the names of partners, and requires that no other partner has the name. So suspending or removing a partner by its
  * name hits the right one.
+ * @param id the partner that is renamed; undefined: a new one
  */
 async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: string): Promise<void> {
   await lockNames(tx, systemId);

@@ -65,6 +65,7 @@ const PROBES_PER_PERSON = 6;
  */
 const PROBES_PER_PROCESS = 60;
 
+/** @param options those of the sender of each probe, and the clock of the limits */
 export function createAddressProber(
   options: Pick<SenderOptions, "rules" | "limits" | "resolve" | "tls"> & {
     /** Milliseconds of a monotonic clock. */
@@ -107,6 +108,7 @@ async function sendOnce(sender: Sender, request: AttemptRequest): Promise<Attemp
   }
 }
 
+/** Composes a test delivery for the address, signed as the endpoint's deliveries are. */
 async function compose(context: ProbeContext, { event, ...scope }: ProbeInput, userAgent: string) {
   const { db, ids, clock } = context;
   const rows = await listEndpointsOf(db, scope.systemId, scope.partnerId);

@@ -19,6 +19,7 @@ export async function publishChangedStations(
   return publishStations(context, systemId, await changedStations(context, systemId, limit, []));
 }
 
+/** Returns the ids of stations to publish; none if nobody subscribes to their notices. @param apart ids to leave out */
 async function changedStations(
   { db, clock }: CommandContext,
   systemId: string,
@@ -29,10 +30,12 @@ async function changedStations(
   return listChangedStations(db, systemId, { before: noticedBefore(clock()), limit, apart });
 }
 
+/** Returns the time at which, or before which, a station's last notice must have been for another one to follow now. */
 function noticedBefore(now: number): Date {
   return new Date(now - STATION_NOTICE_SECONDS * 1000);
 }
 
+/** Publishes those of the stations that no other process has published meanwhile. @returns how many */
 function publishStations(
   { db, clock, ids }: CommandContext,
   systemId: string,

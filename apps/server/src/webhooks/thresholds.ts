@@ -81,6 +81,11 @@ export async function compareAllStations(context: CompareContext, systemId: stri
   while ((await compareStations(context, systemId, BATCH_SIZE)) > 0);
 }
 
+/**
+ * Returns the ids of stations to compare. Begins to watch new thresholds before, and stops watching those of suspended
+ * partners.
+ * @param except ids to leave out
+ */
 async function stationsToCompare(
   context: CompareContext,
   systemId: string,
@@ -101,6 +106,7 @@ async function stationsToCompare(
   return [];
 }
 
+/** Returns the time up to which changes are taken to be committed, so that a threshold's minutes can be judged. */
 function settled(now: Date): Date {
   return new Date(now.getTime() - SETTLE_MS);
 }
@@ -152,6 +158,7 @@ function follow(history: readonly StationState[], threshold: StationThreshold, u
   );
 }
 
+/** Returns the row that stores whether a station is below a threshold. */
 function stateRow({
   threshold,
   crossing,
@@ -170,10 +177,12 @@ function stateRow({
   };
 }
 
+/** Returns the stored crossing of a threshold by a station; undefined: the station is not below it. */
 function crossingOf({ below_since: since, due_at: due }: StationThreshold) {
   return since === null ? undefined : { belowSince: since.getTime(), dueAt: due?.getTime() ?? null };
 }
 
+/** Tells whether a crossing began, ended or was reported, so that its stored state must be written. */
 function isChanged({
   threshold,
   crossing,

@@ -66,6 +66,7 @@ const TEAMS = /(^|\.)(logic\.azure\.com|powerplatform\.com|powerautomate\.com|we
 /** A zero-width space. Behind an `@` it prevents a mention. Between `]` and `(` it prevents a link. */
 const WITHOUT_MEANING = "\u200B";
 
+/** Returns the JSON of a message, in the form that the room's server takes. */
 function messageFor({ hostname }: URL, given: string): object {
   // Names of partners, endpoints and feeds could otherwise mention people, or be links.
   const text = given.replaceAll(/@|\](?=\()/g, (sign) => sign + WITHOUT_MEANING);

@@ -57,6 +57,7 @@ const HEADERS = { "Auto-Submitted": "auto-generated" };
 export function createMailer(smtpUrl: string | undefined, options: MailerOptions): Mailer | undefined {
   if (smtpUrl === undefined) return undefined;
   const { from, timeout = MAIL_TIMEOUT_MS, ca } = options;
+  // For the ids of messages. A sender without a valid domain gives "".
   const domain = domainToASCII(from.slice(from.lastIndexOf("@") + 1).replace(/>$/, "")) || "localhost";
   const open = async () => {
     // Loads nodemailer only for the first mail, because most processes send none.

@@ -52,7 +52,9 @@ export interface MailQueue {
   readonly systemId: string;
   /** Claims the mail that has been due for longest, and postpones its next try; undefined: none is due. */
   claim(now: Date, delays: RetryDelays): Promise<QueuedMail | undefined>;
+  /** Deletes a mail that was sent or given up. */
   delete(id: string): Promise<void>;
+  /** Deletes mails that are to be given up. @returns these mails */
   deleteExpired(expiry: Expiry): Promise<readonly Pick<QueuedMail, "id" | "attempts" | "body" | "detail">[]>;
 }
 

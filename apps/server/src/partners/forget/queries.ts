@@ -34,6 +34,7 @@ const partnersRows: Readonly<Record<string, (partner: string) => string>> = {
       and endpoint.partner_id = ${partner})`,
   idempotency_keys: (partner) => `kept.caller = ${partner}`,
 };
+/** SQL: whether a row, called `kept`, of a table belongs to the partner in a parameter; true if the parameter is null. */
 const isPartners = (table: string, partner: string) =>
   `(${partner}::text is null or ${partnersRows[table]?.(partner) ?? `kept.partner_id = ${partner}`})`;
 
@@ -103,6 +104,7 @@ const daysOf = (table: JsonTable): Statement =>
     `forget.days.${table.table}`,
     `select distinct ${table.day} as day from ${table.table} where system_id = $1`,
   );
+// Replaces the text $2 by $3 in the rows of the partner $4, in a table by day only in those of the day $5.
 const ofTable = (table: JsonTable): Statement =>
   statement(
     `forget.${table.table}`,
@@ -149,8 +151,8 @@ export async function listSandboxesOf(db: Queryable, { systemId, partnerId }: Fo
 }
 
 /**
- * Returns a text for each webhook about a reservation that a worker has in its memory now. The worker writes the payload
- * into the log after the receiver has answered.
+ * Returns a text for each webhook about a reservation that a worker has in its memory now: the delivery's id and its claim,
+ * which together name the attempt. The worker writes the payload into the log after the receiver has answered.
  */
 export async function listUnderWay(db: Queryable, systemId: string): Promise<string[]> {
   return (await db.query<{ claim: string }>(underWay, [systemId])).map(({ claim }) => claim);

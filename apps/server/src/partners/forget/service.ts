@@ -129,17 +129,18 @@ async function eraseOnce(
 
 /** Waits until processes have written what they have in memory now. @returns false when some is unwritten after a minute */
 async function untilWritten({ db, sleep }: ForgetContext, systems: readonly string[]): Promise<boolean> {
-  const listAll = async () => {
+  const listClaims = async () => {
     const claims: string[] = [];
     for (const systemId of systems)
       for (const claim of await listUnderWay(db, systemId)) claims.push(`${systemId} ${claim}`);
     return claims;
   };
-  let underWay = await listAll();
+  let underWay = await listClaims();
   await sleep(WRITE_DELAY_MS);
   for (let poll = 0; underWay.length > 0 && poll < MAX_POLLS; poll++) {
     await sleep(POLL_INTERVAL_MS);
-    const now = new Set(await listAll());
+    // Later attempts do not count: they carry payloads from which the reference was removed.
+    const now = new Set(await listClaims());
     underWay = underWay.filter((claim) => now.has(claim));
   }
   return underWay.length === 0;

@@ -111,6 +111,7 @@ export function exceedingKeys(
   const allowances = new Map(partners.map(({ id, key_allowance: allowance }) => [id, allowance]));
   const exceeding = new Set<string>();
   for (const [partnerId, own] of Map.groupBy(ownKeysIn(keys, now), ({ partner_id: id }) => id)) {
+    // No partner has the id "": an operator key is never a partner's own.
     const allowance = allowances.get(partnerId ?? "") ?? null;
     for (const [index, key] of own.entries()) {
       if (allowance === null || excessOf(allowance, key, own.slice(0, index)) !== undefined) exceeding.add(key.id);

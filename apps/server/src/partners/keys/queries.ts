@@ -5,10 +5,10 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 
 /* Statements that store, find, change and end API keys. */
 
-const kept = columnsOfTable("keys").without("hash");
+const keyFields = columnsOfTable("keys").without("hash");
 
 /** A stored key, with the state of its partner and its sandbox. */
-export interface KeyRow extends RowOf<typeof kept> {
+export interface KeyRow extends RowOf<typeof keyFields> {
   /** null: an operator key */
   readonly partner_name: Tables["partners"]["name"] | null;
   /** Whether the partner is suspended or removed. Then all its keys are refused, including those of its sandbox. */
@@ -19,7 +19,7 @@ export interface KeyRow extends RowOf<typeof kept> {
   readonly has_faults: boolean;
 }
 
-const columns = `${kept.list("k")}, p.name as partner_name,
+const columns = `${keyFields.list("k")}, p.name as partner_name,
   (coalesce(p.suspended_at, p.removed_at, l.suspended_at, l.removed_at) is not null) as partner_suspended,
   x.system_id is not null as is_sandbox, x.faults is not null as has_faults`;
 // `k`: the key. `p`: its partner. `x`: the sandbox, if the key's system is one. `l`: the live partner who has the sandbox.
@@ -47,12 +47,12 @@ const all = statement(
    order by k.created_at, k.id`,
 );
 
-const made = kept
+const newFields = keyFields
   .without("revoked_at", "rotated_to", "compromised_at", "last_used_at", "last_used_path", "last_used_address")
   .and({ hash: arrayOf<Uint8Array>("bytea") });
 const insert = statement(
   "keys.insert",
-  `insert into keys (${made.list()}) values (${made.names.map((_, index) => `$${index + 1}`).join(", ")})`,
+  `insert into keys (${newFields.list()}) values (${newFields.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 
 // Never moves `revoked_at` to a later time, because a revocation is final.
@@ -132,6 +132,7 @@ export function findKeysByHash(
   return db.query<KeyRow & Pick<Tables["keys"], "hash">>(byHash, [hashes]);
 }
 
+/** Returns a key, also one that has ended; undefined: the system has none with this id. */
 export async function findKey(db: Queryable, systemId: string, id: string): Promise<KeyRow | undefined> {
   return (await db.query<KeyRow>(byId, [systemId, id]))[0];
 }
@@ -141,7 +142,7 @@ export async function lockKey(tx: Transaction, systemId: string, id: string): Pr
   await tx.query(lockById, [systemId, id]);
 }
 
-/** Returns the key that another one replaces. */
+/** Returns the key that another one replaces; undefined: it replaces none. */
 export async function findReplacedKey(
   db: Queryable,
   systemId: string,
@@ -155,10 +156,11 @@ export function listKeys(db: Queryable, systemId: string, partnerId: string | nu
   return db.query<KeyRow>(all, [systemId, partnerId]);
 }
 
-export async function insertKey(db: Queryable, key: RowOf<typeof made>): Promise<void> {
+/** Inserts a key, by its hash: the key itself is not stored. */
+export async function insertKey(db: Queryable, key: RowOf<typeof newFields>): Promise<void> {
   await db.query(
     insert,
-    made.names.map((name) => key[name]),
+    newFields.names.map((name) => key[name]),
   );
 }
 
@@ -182,6 +184,7 @@ export async function updateCompromised(
   return (await db.query<Pick<KeyRow, "system_id" | "id">>(markCompromised, [hash, at]))[0];
 }
 
+/** A request that carried a key. */
 export interface KeyUse {
   readonly systemId: string;
   readonly id: string;

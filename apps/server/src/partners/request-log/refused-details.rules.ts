@@ -10,13 +10,19 @@ export interface RefusedRequest {
   readonly bodyBytes: number;
 }
 
+/** The stored details of a request, as columns of `request_log`. */
 export interface RefusedDetails {
+  /** The message of the error with which it was refused. */
   readonly message: string | null;
+  /** Path and query. */
   readonly target: string | null;
+  /** The body as JSON; null: there was none, or it was too large, of unknown length or too deeply nested to be stored. */
   readonly body: string | null;
+  /** The announced length of the body; null: none was announced, or it was 0. */
   readonly body_bytes: number | null;
 }
 
+/** The details of a request that succeeded, or whose details are not stored. */
 export const NO_DETAILS: RefusedDetails = { message: null, target: null, body: null, body_bytes: null };
 
 const MAX_MESSAGE_CHARS = 2_000;

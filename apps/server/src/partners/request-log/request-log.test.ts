@@ -163,7 +163,7 @@ describe("what is old", () => {
     for (const age of ages) log.record(request("key_old", { systemId, at: today - age * DAY_MS }));
     await log.close();
     const context = { db, clock: () => today, warn: () => undefined };
-    // A run takes the oldest day of each table.
+    // Each call of `emptyDefault` deletes only the oldest past day, so it is called once for each age.
     for (const table of ages.flatMap(() => dailyTables)) if (table.hasDefault) await emptyDefault(context, table);
     const sweeper = startUsageSweeper({ ...context, systems: () => Promise.resolve([systemId]), ...noErrors });
     await sweeper.runOnce();

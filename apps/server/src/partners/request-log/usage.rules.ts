@@ -22,7 +22,9 @@ export interface LoggedRequest {
   readonly status: number;
   /** The error's code; null: it succeeded. */
   readonly error: string | null;
+  /** Milliseconds that it took. */
   readonly ms: number;
+  /** The caller's address. */
   readonly address: string;
   /** Details of a rejected request; omitted when they are not stored. */
   readonly details?: RefusedDetails | undefined;
@@ -38,6 +40,7 @@ const MAX_REQUESTS = 500;
  * key leaves room for others.
  */
 const RESERVED_PER_KEY = 10;
+
 /** Requests that wait to be written. */
 export interface RequestBuffer {
   /** Adds a request. @returns false when there are too many, and the request was left out */
@@ -81,7 +84,7 @@ interface SystemUsage {
 const MINUTE_MS = 60_000;
 const TOO_MANY_REQUESTS = 429;
 
-/** The usage of keys since the counts were taken last, by system. */
+/** Counts the usage of keys since the counts were taken last, by system. */
 export interface UsageCounter {
   /** @param isLogged whether the log keeps the request as well */
   count(request: LoggedRequest, isLogged: boolean): void;
@@ -118,6 +121,7 @@ export function createUsageCounter(): UsageCounter {
   };
 }
 
+/** Returns an entry of a map. Makes it if there is none. */
 function entryOf<Entry>(entries: Map<string, Entry>, name: string, make: () => Entry): Entry {
   const known = entries.get(name);
   if (known !== undefined) return known;
@@ -141,6 +145,7 @@ function newDay({ keyId, partnerId }: LoggedRequest, day: string, route: string)
   return { key_id: keyId, partner_id: partnerId, day, route, ...nothing, total_ms: 0 };
 }
 
+/** Adds a request to counts of a minute or a day. */
 function add(counts: Writable<Pick<DayUsage, keyof typeof nothing>>, status: number): void {
   counts.requests++;
   if (status === TOO_MANY_REQUESTS) counts.rate_limited++;

@@ -24,7 +24,7 @@ export interface AttemptRunnerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Observes the dispatcher. */
+/** Called with what the dispatcher does, for metrics and the log. */
 export interface DispatchObserver {
   claimed(deliveries: number): void;
   /** An attempt begins, `waitedMs` after it was due. */

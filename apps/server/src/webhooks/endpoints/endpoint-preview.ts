@@ -52,43 +52,30 @@ export async function previewEndpoint(
   const until = new Date(clock());
   const since = new Date(until.getTime() - DAY_MS);
   const chosen = expandEvents(events);
-  // The chosen events that thresholds cause, and all other chosen ones.
-  const [crossed, others] = [true, false].map((is) => chosen.filter((name) => THRESHOLD_EVENTS.includes(name) === is));
-  const wanted = { ...placeColumns(places), events: others ?? [] };
+  // Events of thresholds are not looked up: the thresholds may not have been set yet. They are computed from the history.
+  const wanted = { ...placeColumns(places), events: chosen.filter((name) => !THRESHOLD_EVENTS.includes(name)) };
   const { looked, counts } = await countPastEvents(db, scope, wanted, { since, limit: MAX_PREVIEWED });
   const past = await pastCrossings(db, systemId, thresholds, { since, until, limit: MAX_PREVIEWED });
-  const told = past.events
-    .filter(({ name }) => crossed?.includes(name))
+  const crossings = past.events
+    .filter(({ name }) => chosen.includes(name))
     .map(({ name, at }): HourCount => ({ event: name, hour: new Date(at - (at % HOUR_MS)), deliveries: 1 }));
-  const all = [...counts, ...told];
-  // In each hour, the deliveries above the hourly limit are skipped.
-  const skipped =
-    most === null
-      ? 0
-      : sumOf(
-          all,
-          ({ hour }) => hour.getTime(),
-          (n) => Math.max(0, n - most),
-        );
+  const all = [...counts, ...crossings];
+  const skipped = most === null ? 0 : countAbove(most, all);
   return {
     ...{ since, until, skipped },
-    deliveries:
-      sumOf(
-        all,
-        () => 0,
-        (n) => n,
-      ) - skipped,
+    deliveries: total(all) - skipped,
     by_event: byEvent(all),
     is_complete: looked < MAX_PREVIEWED && past.isComplete,
   };
 }
 
-/** Groups the counts, applies `of` to the total of each group, and adds up the results. */
-function sumOf(counts: readonly HourCount[], groupOf: (count: HourCount) => number, of: (n: number) => number): number {
-  const groups = [...Map.groupBy(counts, groupOf).values()];
-  return groups.reduce((sum, group) => sum + of(total(group)), 0);
+/** Counts the deliveries that an hourly limit skips: in each hour, those above it. */
+function countAbove(limit: number, counts: readonly HourCount[]): number {
+  const hours = [...Map.groupBy(counts, ({ hour }) => hour.getTime()).values()];
+  return hours.reduce((sum, hour) => sum + Math.max(0, total(hour) - limit), 0);
 }
 
+/** Adds up the deliveries of each event, the most frequent first. */
 function byEvent(counts: readonly HourCount[]): Preview["by_event"] {
   const named = [...Map.groupBy(counts, ({ event }) => event)];
   const summed = named.map(([event, group]) => ({ event, deliveries: total(group) }));

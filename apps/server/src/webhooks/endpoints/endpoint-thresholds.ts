@@ -38,6 +38,7 @@ function thresholdOf({ count_of: count, station_ids, region_ids, fewer_than, for
 /**
  * Returns the rows of thresholds, without duplicates. A threshold's id is a hash of its content: when an endpoint is set
  * again, a threshold that it already had keeps its states.
+ * @param endpointId "": the rows are only compared or counted, and not stored
  */
 export function thresholdRows(endpointId: string, thresholds: readonly Threshold[]): ThresholdRow[] {
   const listed = (ids: readonly string[]) => (ids.length === 0 ? null : [...new Set(ids)].toSorted());
@@ -119,6 +120,7 @@ export async function pastCrossings(
   return { events, isComplete: true };
 }
 
+/** Tells whether a threshold applies to a station. Without stations and regions, it applies to all. */
 function watches({ station_ids, region_ids }: Threshold, id: string, region: string | null): boolean {
   if (station_ids.length + region_ids.length === 0) return true;
   return station_ids.includes(id) || (region !== null && region_ids.includes(region));

@@ -31,6 +31,7 @@ import { thresholdsOf } from "./endpoint-thresholds.ts";
 
 /* The endpoints as pages and commands show them, with counts of their deliveries. */
 
+/** Columns that a view omits or changes. `tag` ends the ids of the endpoint's deliveries; `slot` numbers it from 1 to 10. */
 type HiddenColumns = "tag" | "slot" | "url" | keyof PlaceColumns;
 
 /** An endpoint for its partner, without secrets. */
@@ -89,6 +90,7 @@ export async function findShownEndpoints(
   return Promise.all(rows.filter((row) => !isRemoved(row)).map((row) => shownView(context, scope, row)));
 }
 
+/** Returns an endpoint for a page: with limited counts, and without the time of a pause in `status_text`. */
 async function shownView(
   context: { readonly db: Queryable; readonly clock: () => number },
   scope: PartnerScope,
@@ -97,6 +99,7 @@ async function shownView(
   return { ...(await viewOf(context, scope, row, MAX_COUNTED_DELIVERIES)), status_text: describeShownStatus(row) };
 }
 
+/** @param most maximum of each count of deliveries; absent: unlimited */
 async function viewOf(
   context: { readonly db: Queryable; readonly clock: () => number },
   scope: PartnerScope,
@@ -118,7 +121,6 @@ async function viewOf(
   };
 }
 
-/** Omits the tag, which is only a part of ids, and the slot. */
 function shownColumns({ tag: _tag, slot: _slot, url, station_ids, region_ids, bbox, ...row }: EndpointRow) {
   return { ...row, url: isRemoved(row) ? null : url, places: placesOf({ station_ids, region_ids, bbox }) };
 }
@@ -131,6 +133,7 @@ interface EndpointSummary extends Omit<SummaryRow, "url"> {
   readonly status_text: string;
 }
 
+/** The endpoints of a system, or of one partner. */
 export interface EndpointOverview {
   /** Ordered by the partner's name. Includes removed ones while their log is kept. */
   readonly endpoints: readonly EndpointSummary[];

@@ -53,6 +53,7 @@ export class DamagedSecret extends Error {
 
 /** Random bytes of a secret: as many as HMAC-SHA256 can make use of. */
 const SECRET_BYTES = 32;
+/** Begins every encrypted text, so that a later version can have another form. */
 const VERSION = "1";
 
 /**

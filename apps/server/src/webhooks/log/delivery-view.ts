@@ -22,8 +22,9 @@ type ExplainedDelivery = Pick<
   | "replay"
   | "claimed_at"
 >;
-type AttemptEnd = Pick<LatestAttempt, "outcome" | "failure" | "status">;
-type DetailedEnd = AttemptEnd & Pick<LatestAttempt, "detail">;
+/** How an attempt ended, as the log has it; `DetailedEnd`: with the description of a failure. */
+type LoggedEnd = Pick<LatestAttempt, "outcome" | "failure" | "status">;
+type DetailedEnd = LoggedEnd & Pick<LatestAttempt, "detail">;
 
 /** The circumstances that a delivery's state depends on. */
 interface Circumstances {
@@ -38,13 +39,19 @@ interface Circumstances {
 
 /** Remedies in an explanation, for its reader. Each continues a sentence. */
 export interface Hints {
+  /** For a delivery that was given up, dropped or skipped. */
   readonly resend: string;
+  /** For a held delivery whose endpoint is no longer paused. */
   readonly resendHeld: string;
+  /** For a pending delivery that is not queued. */
   readonly queue: string;
+  /** For a held delivery whose endpoint was removed. */
   readonly setUp: string;
+  /** For a pending delivery while no process sends. */
   readonly start: string;
 }
 
+/** For the operator at the command line: names of commands. */
 export const commandHints: Hints = {
   resend: "`redeliver` sends it again",
   resendHeld: "`send-held` sends it with the others that are held, `redeliver` alone",
@@ -53,6 +60,7 @@ export const commandHints: Hints = {
   start: "start `serve`",
 };
 
+/** For pages, and for partners' programs. */
 export const pageHints: Hints = {
   resend: "it can be resent",
   resendHeld: "resend it",
@@ -91,7 +99,7 @@ export function explainDelivery(
 const STALLED = "; no process that sends webhooks is running";
 
 /** Returns the outcome of an attempt in a few words. */
-function describeEnd(end: AttemptEnd): string {
+function describeEnd(end: LoggedEnd): string {
   const words = describeOutcome(end);
   if (end.outcome === "unknown" && end.failure === SET_ASIDE) return `${words}: three processes ended while sending it`;
   if (end.outcome === "unknown") return `${words}: its process ended before it could say`;
@@ -108,6 +116,7 @@ function isRedirect(status: number | null): boolean {
   return status !== null && status >= 300 && status < 400;
 }
 
+/** Returns what can be done about a delivery that is no longer tried. */
 function waysOn(delivery: ExplainedDelivery, { now, hints }: Circumstances): string {
   if (isTestDelivery(delivery.id)) return "a test is tried once";
   return isPast(delivery, now) ? PAST : hints.resend;

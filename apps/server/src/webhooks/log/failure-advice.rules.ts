@@ -6,6 +6,7 @@ export interface FailureAdvice {
   readonly action: string;
 }
 
+/** Advice by the reason why there is no complete response. */
 const advice: Readonly<Record<AttemptFailure, FailureAdvice>> = {
   url_refused: {
     meaning: "The address may not be called by this service.",
@@ -96,6 +97,7 @@ const codeAdvice: Readonly<Record<number, FailureAdvice>> = {
   },
 };
 
+/** Advice by the first digit of a status code that `codeAdvice` lacks. */
 const classAdvice: Readonly<Record<number, FailureAdvice>> = {
   3: { meaning: "Your server redirects, which is not followed.", action: "Set the address that it redirects to." },
   4: { meaning: "Your server refuses the request.", action: "Read its answer below, and its log." },
@@ -105,11 +107,13 @@ const classAdvice: Readonly<Record<number, FailureAdvice>> = {
   },
 };
 
+/** Advice on an attempt with the outcome `unknown`. */
 const unknown: FailureAdvice = {
   meaning: "The process that sent it ended before it could write the result down. It may have arrived.",
   action: "Nothing: it is sent again. Drop repeats by the delivery_id.",
 };
 
+/** Advice on a delivery that was set aside (docs/glossary.md#set-aside). */
 const setAside: FailureAdvice = {
   meaning:
     "The last three processes that sent it ended before they could write a result down, or the database rejected its result. It may have arrived.",

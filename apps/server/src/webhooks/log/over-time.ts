@@ -1,5 +1,5 @@
 /** Counts deliveries over time, and the causes of failures. The number of rows that it reads is bounded. */
-import type { Queryable } from "../../storage/db/database.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
 import type { EndpointScope } from "../endpoints/endpoint-context.ts";
 import { listedEndpoints } from "./deliveries.ts";
@@ -20,6 +20,7 @@ const MAX_SAID = 160;
 
 type Counts = Omit<StepRow, "step" | "cut_at">;
 
+/** A partner's deliveries over time, for a chart, and why some failed. */
 export interface OverTime {
   readonly data: readonly {
     readonly from: string;
@@ -34,6 +35,7 @@ export interface OverTime {
   readonly causes_counted_from: string | null;
 }
 
+/** Deliveries that fail for the same reason, with advice. */
 interface Cause extends Pick<CauseRow, "failure" | "code" | "deliveries" | "newest_id"> {
   readonly advice: FailureAdvice | null;
   /** The beginning of the newest response; null: there is none to show. */
@@ -70,12 +72,14 @@ export async function deliveriesOverTime(
   });
 }
 
+/** Returns the counts of a step; all are 0 if no delivery was created in it (undefined). */
 function countsOf(row: StepRow | undefined): Counts {
   const { succeeded = 0, waiting = 0, failing = 0, failed = 0, held = 0, dropped = 0 } = row ?? {};
   return { succeeded, waiting, failing, failed, held, dropped };
 }
 
 function causeOf({ failure, code, deliveries, first_at, last_at, newest_id }: CauseRow, says: string | null): Cause {
+  // A failure such as `http_4xx` means a complete response. `code` is its status.
   const outcome = code !== null && failure.startsWith("http_") ? "rejected" : "failed";
   return {
     ...{ failure, code, deliveries, newest_id, says },
@@ -87,7 +91,7 @@ function causeOf({ failure, code, deliveries, first_at, last_at, newest_id }: Ca
 
 /** Returns the beginning of the newest response for each cause that has one, such as "no signature matches". */
 async function answersOf(
-  tx: Parameters<typeof listAnswers>[0],
+  tx: Transaction,
   { systemId, bounds }: ChartedRange,
   causes: readonly CauseRow[],
   now: number,

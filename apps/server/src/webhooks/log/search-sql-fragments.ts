@@ -54,8 +54,7 @@ export const deliveryColumns = `delivery.id, delivery.created_on, delivery.endpo
 
 /*
  * The condition that lets a search use each index. `failed_code` is `latest_code` where the latest attempt failed. A
- * condition with `is null or`, as in `matches`, would read the whole
- * index.
+ * condition with `is null or`, as in `matches`, would read the whole index.
  */
 const indexConditions: Readonly<Record<SearchIndex, string>> = {
   endpoint: "true",
@@ -76,6 +75,7 @@ export const matches = `($6::text is null or event = $6) and ($7::text is null o
   and ($8::text is null or latest_failure = $8) and ($9::text is null or problem = $9)
   and ($10::smallint is null or latest_code between $10 and $11::smallint) and ($12::text is null or status = $12 or ($12 = 'unsuccessful' and problem in ('failing', 'failed')))`;
 
+/** SQL for the range of time, and for the position behind which the search begins. */
 const range = `created_on between $3::timestamptz::date and $4::timestamptz::date
   and created_at >= $3 and (created_at, id) < ($4, $5::text)`;
 

@@ -25,6 +25,7 @@ const DAY_MS = 86_400_000;
  */
 const ARRAY_HEAD_BYTES = 5 * INT32_BYTES;
 
+/** @param oid PostgreSQL's number of the type @param sizeOf the bytes of a value @param write writes a value at `at` */
 function binaryType<Value>(
   type: string,
   oid: number,
@@ -39,6 +40,7 @@ function binaryType<Value>(
       const sizes = values.map((value) => (value === null ? NULL_SIZE : sizeOf(value)));
       const bytes = sizes.reduce((sum, size) => sum + INT32_BYTES + Math.max(0, size), ARRAY_HEAD_BYTES);
       const array = Buffer.allocUnsafe(bytes);
+      // The head: see ARRAY_HEAD_BYTES.
       let at = array.writeInt32BE(1);
       at = array.writeInt32BE(sizes.includes(NULL_SIZE) ? 1 : 0, at);
       at = array.writeInt32BE(oid, at);
@@ -142,6 +144,7 @@ export function rowEncoder<Table extends keyof Tables>(table: Table): (rows: rea
     // No flags, and no extension of the head.
     at = copy.writeInt32BE(0, at);
     at = copy.writeInt32BE(0, at);
+    // A row is the number of its fields, then the size and the bytes of each.
     for (let first = 0; first < values.length; first += fields.length) {
       at = copy.writeInt16BE(fields.length, at);
       for (const [column, { type }] of fields.entries()) {
@@ -152,6 +155,7 @@ export function rowEncoder<Table extends keyof Tables>(table: Table): (rows: rea
         at += size;
       }
     }
+    // A row of -1 fields ends the data.
     copy.writeInt16BE(-1, at);
     return copy;
   };

@@ -66,6 +66,7 @@ interface QueuedColumns {
   readonly attempts?: string;
   /** Attempts of the present schedule; 0 when left out. */
   readonly tries?: string;
+  /** Whether it is sent after regular deliveries; false when left out. */
   readonly replay?: boolean;
 }
 
@@ -118,7 +119,8 @@ function isInBox(lon: string, lat: string): string {
  * and the endpoint's tag, because only the statement knows the endpoints.
  *
  * Each step finds the endpoints by itself. If a step read the rows of another, a distributed database would send them to
- * every node, and could not write while a node is down. For the same reason the statement itself must be a `select`.
+ * every node, and could not write while a node is down. For the same reason the statement itself must be a `select`, and
+ * each step joins `placed`, the row of the system that `rowsOfSystem` adds.
  * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every
  * partner's), `endpoint_id` (null: every endpoint's) and `data`, JSON whose `id` is the resource's, and with the columns of
  * `EventPlace` (events/event-place.rules.ts)

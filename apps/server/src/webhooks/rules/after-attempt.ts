@@ -17,6 +17,7 @@ export interface AttemptRequest {
   readonly body: string | Uint8Array;
 }
 
+/** A header as it is sent, or as it came. */
 export type Header = readonly [name: string, value: string];
 
 /**
@@ -53,6 +54,7 @@ export interface AttemptTimings extends ConnectTimings {
 export interface AttemptRecord {
   /** All headers as they were sent, in their order and spelling; empty where nothing was written. */
   readonly sentHeaders: readonly Header[];
+  /** The address that was connected to; null: no connection was opened. */
   readonly remoteAddress: string | null;
   /** Whether an earlier attempt had opened the connection. */
   readonly reusedConnection: boolean;
@@ -377,6 +379,7 @@ function isGone({ goneAnswers, goneSince }: EndpointHealth, { outcome, status, e
   return goneAnswers >= GONE_ANSWERS && endedAt - goneSince >= GONE_SPAN_MS;
 }
 
+/** Returns the health after a failed attempt. It begins a new stretch of failing if the last one is over. */
 function withFailure(health: EndpointHealth, { deliveryId, outcome, status, endedAt }: EndpointResult): EndpointHealth {
   const before = isOver(health, endedAt) ? goneOf(health) : health;
   return {

@@ -19,6 +19,7 @@ export interface AddressRules {
   readonly allowEveryLoopbackPort?: boolean;
 }
 
+/** A range of ports, both ends included. */
 export interface PortRange {
   readonly from: number;
   readonly to: number;
@@ -86,6 +87,7 @@ export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
   return judgeHost(url) ?? judgeDestination(url, rules) ?? judgePort(url, rules) ?? { ok: true, url };
 }
 
+/** Returns the URL, or the verdict if the text is not a plain web address that everybody reads the same way. */
 function parseStrictly(text: string): URL | UrlVerdict {
   if (text.length > maxLength) return refuse("too_long", `The URL is longer than ${maxLength} characters.`);
   // A URL parser silently drops or converts these characters, so that the reader would see a different URL from the one
@@ -109,6 +111,7 @@ function parseStrictly(text: string): URL | UrlVerdict {
   return url;
 }
 
+/** Judges the spelling of a host. @returns undefined: nothing is wrong with it */
 function judgeHost(url: URL): UrlVerdict | undefined {
   const { hostname } = url;
   if (literalAddress(url) !== undefined) return undefined;
@@ -131,6 +134,10 @@ function isThisMachine(url: URL): boolean {
   return isLoopbackName(url.hostname) || loopbackAddresses.includes(literalAddress(url) ?? "");
 }
 
+/**
+ * Judges the addresses that are known without DNS: an IP address in the URL, or those of localhost.
+ * @returns undefined: nothing is wrong, as far as the addresses are known
+ */
 function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined {
   const isPlain = url.protocol === "http:";
   const addresses = isLoopbackName(url.hostname) ? loopbackAddresses : [literalAddress(url)].filter(isText);
@@ -139,8 +146,7 @@ function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined
 
   const verdicts = addresses.map((address) => judgeAddress(address, rules.allowNetworks));
   // One accepted address is enough for localhost, because its addresses are fixed and do not come from DNS.
-  const accepted = verdicts.filter(({ ok }) => ok);
-  if (accepted.some((verdict) => verdict.ok && (verdict.named || !isPlain))) return undefined;
+  if (verdicts.some((verdict) => verdict.ok && (verdict.named || !isPlain))) return undefined;
   const refused = verdicts.find((verdict) => !verdict.ok);
   return refused === undefined ? refusePlain() : refuse("address", `${refused.message} ${howToAllow}`);
 }

@@ -15,7 +15,7 @@ export interface Crossing {
   readonly dueAt: number | null;
 }
 
-/** An event that a crossing causes. */
+/** An event that a crossing causes. Instants are milliseconds since 1970. */
 export interface CrossingEvent {
   readonly name: "station.below_threshold" | "station.back_to_normal";
   readonly at: number;
@@ -24,8 +24,10 @@ export interface CrossingEvent {
 
 /** A change of a station, as its history has it. */
 export interface StationState {
+  /** Milliseconds since 1970. */
   readonly at: number;
   readonly bikes: number;
+  /** Null: the station does not publish its docks. */
   readonly docks: number | null;
   readonly isOnline: boolean;
 }
@@ -82,13 +84,14 @@ export function followCrossing(
 ): { readonly crossing: Crossing | undefined; readonly events: readonly CrossingEvent[] } {
   const events: CrossingEvent[] = [];
   let crossing = before;
-  const tellUntil = (instant: number) => {
+  // Adds the `station.below_threshold` that is due by an instant, once.
+  const addEventDueBy = (instant: number) => {
     if (crossing === undefined || crossing.dueAt === null || crossing.dueAt > instant) return;
     events.push({ name: "station.below_threshold", at: crossing.dueAt, belowSince: crossing.belowSince });
     crossing = { ...crossing, dueAt: null };
   };
   for (const change of changes) {
-    tellUntil(change.at);
+    addEventDueBy(change.at);
     const level = levelOf(threshold, change);
     if (level === "below") {
       crossing ??= { belowSince: change.at, dueAt: change.at + threshold.for_minutes * 60_000 };
@@ -96,15 +99,15 @@ export function followCrossing(
       crossing = undefined;
     } else if (crossing !== undefined && level === "enough") {
       // A change that becomes known late may be earlier than the `station.below_threshold` that was recorded.
-      const told = crossing.belowSince + threshold.for_minutes * 60_000;
+      const belowEventAt = crossing.belowSince + threshold.for_minutes * 60_000;
       events.push({
         name: "station.back_to_normal",
-        at: Math.max(change.at, told),
+        at: Math.max(change.at, belowEventAt),
         belowSince: crossing.belowSince,
       });
       crossing = undefined;
     }
   }
-  tellUntil(until);
+  addEventDueBy(until);
   return { crossing, events };
 }

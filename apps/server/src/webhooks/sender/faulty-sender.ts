@@ -2,13 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AttemptRequest, AttemptResult, FailedAttempt, Header } from "../rules/after-attempt.ts";
 import type { Sender } from "./sender.ts";
 
-/** Faults of a sandbox's deliveries. */
+/** Faults of a sandbox's deliveries (`webhookFaults` of the contract). */
 export interface DeliveryFaults {
   /** Seconds before each attempt. */
   readonly delay: number;
+  /** Each attempt is sent twice. */
   readonly duplicate: boolean;
+  /** Every second delivery overtakes the previous one. */
   readonly reorder: boolean;
   readonly bad_signature: boolean;
+  /** No attempt reaches the receiver. */
   readonly down: boolean;
   /** When the faults end (RFC 3339); left out: they do not end. */
   readonly until?: string | undefined;
@@ -23,10 +26,12 @@ const OVERTAKEN_WITHIN_MS = 3_000;
  * @param faults read at each attempt; null: none
  */
 export function createFaultySender(sender: Sender, faults: () => DeliveryFaults | null, clock: () => number): Sender {
-  /** Releases the delivery that waits to be overtaken. */
+  /** Releases the delivery that waits to be overtaken; undefined: none waits. */
   let overtake: (() => void) | undefined;
   const closing = new AbortController();
   const wait = (ms: number) => sleep(ms, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
+  // Waits until another delivery was sent, or OVERTAKEN_WITHIN_MS have passed. Does not wait if a delivery waits already:
+  // this one overtakes it.
   const afterAnother = async (): Promise<void> => {
     if (overtake !== undefined) return;
     const passed = Promise.withResolvers<void>();
@@ -36,16 +41,16 @@ export function createFaultySender(sender: Sender, faults: () => DeliveryFaults 
   };
   return {
     async send(request) {
-      const suffered = faults();
-      const isOver = suffered?.until !== undefined && Date.parse(suffered.until) <= clock();
-      if (suffered === null || isOver) return sender.send(request);
-      if (suffered.down) return down();
-      if (suffered.delay > 0) await wait(suffered.delay * 1000);
-      if (suffered.reorder) await afterAnother();
-      const sent = suffered.bad_signature ? withWrongSignature(request) : request;
+      const active = faults();
+      const isOver = active?.until !== undefined && Date.parse(active.until) <= clock();
+      if (active === null || isOver) return sender.send(request);
+      if (active.down) return down();
+      if (active.delay > 0) await wait(active.delay * 1000);
+      if (active.reorder) await afterAnother();
+      const sent = active.bad_signature ? withWrongSignature(request) : request;
       const result = await sender.send(sent);
       overtake?.();
-      if (suffered.duplicate && !closing.signal.aborted) await sender.send(sent);
+      if (active.duplicate && !closing.signal.aborted) await sender.send(sent);
       return result;
     },
     close() {
@@ -67,6 +72,7 @@ function withWrongSignature(request: AttemptRequest): AttemptRequest {
   return { ...request, headers };
 }
 
+/** Returns the result of an attempt while the receiver is simulated to be down. */
 function down(): AttemptResult {
   const timings = { dns: null, connect: null, tls: null, firstByte: null, total: 0 };
   const nothing = { sentHeaders: [], remoteAddress: null, reusedConnection: false, answerHeaders: [] };

@@ -19,10 +19,15 @@ import {
 import { senderLimits } from "../sender/connection.ts";
 import { claimMail, deleteExpiredMails, deleteMail, insertMails } from "./failure-mail-queries.ts";
 
-/* Writes and sends mails to partners whose endpoints fail, and logs these failures for the operator. */
+/*
+ * Writes and sends mails to partners whose endpoints fail, and logs these failures for the operator. A notice in this file
+ * is such a message. It has nothing to do with docs/glossary.md#notice.
+ */
 
+/** What the writing and logging of notices needs. */
 export interface NoticeContext {
   readonly ids: Ids;
+  /** Limits the mails about each endpoint: see `createMailLimiter`. */
   readonly limiter: MemoryRateLimiter;
   /** There is a mail server. Without one, the texts of mails are logged. */
   readonly canMail: boolean;
@@ -150,7 +155,7 @@ export interface FailureNotice {
   readonly dashboardUrl: string | null;
 }
 
-/** The text of a mail. Without a mail server it goes to the log. */
+/** A mail. Without a mail server, its text goes to the log. */
 interface FailureMail {
   readonly subject: string;
   readonly text: string;
@@ -172,6 +177,7 @@ export function failureMail(notice: FailureNotice): FailureMail {
   };
 }
 
+/** Returns the section about failures: since when, how many, and the last one. */
 function failing({ failingSince, at, failures, lastError }: FailureNotice, host: string): string {
   const since = failingSince ?? at;
   return [
@@ -180,6 +186,7 @@ function failing({ failingSince, at, failures, lastError }: FailureNotice, host:
   ].join("\n");
 }
 
+/** The section about a pause, by its cause. */
 const paused: Readonly<Record<PauseCause, (notice: FailureNotice, host: string) => string>> = {
   failing: (notice, host) => `${failing(notice, host)}\nThe endpoint is paused now: it is sent nothing any more.`,
   gone: ({ at }, host) =>
