@@ -247,6 +247,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { failed: onError, watch } = options.conditions.of("sending webhooks");
   const mailing = options.conditions.of("sending mails to partners");
   const decryption = options.conditions.of("decrypting the secrets of webhooks", DECRYPTION);
+  // For mails and log lines about failing endpoints.
   const notices = { ids, limiter: createMailLimiter(), canMail: mailer !== undefined, logger, publicUrl };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,

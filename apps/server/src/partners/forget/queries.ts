@@ -151,8 +151,8 @@ export async function listSandboxesOf(db: Queryable, { systemId, partnerId }: Fo
 }
 
 /**
- * Returns a text for each webhook about a reservation that a worker has in its memory now: the delivery's id and its claim,
- * which together name the attempt. The worker writes the payload into the log after the receiver has answered.
+ * Returns a text for each webhook about a reservation that a worker has in its memory now: the delivery's id and the token
+ * of its claim. The worker writes the payload into the log after the receiver has answered.
  */
 export async function listUnderWay(db: Queryable, systemId: string): Promise<string[]> {
   return (await db.query<{ claim: string }>(underWay, [systemId])).map(({ claim }) => claim);
