@@ -278,7 +278,7 @@ export type Resolution = { readonly addresses: readonly string[] } | ConnectFail
  * the 3 s that a webhook has for DNS. So one lost packet does not fail an attempt.
  */
 const FIRST_TRY_TIMEOUT_MS = 900;
-/** Maximum DNS queries for a name. The time limit of the whole look-up ends the third. */
+/** Maximum DNS queries for the addresses of one family. A webhook's 3 s are over during the third. */
 const MAX_TRIES = 3;
 
 /**

@@ -63,7 +63,7 @@ interface Kept {
   readonly at: number;
 }
 
-/** Creates the cache of a process, through which every request looks its key up. */
+/** Creates the cache in which a process looks up the keys of requests. */
 export function createKeyCache({ find, listening, clock, capacity = 10_000 }: KeyCacheOptions): KeyCache {
   // By digest, so that a memory dump shows no key. Unknown keys are cached separately, so that invented ones cannot evict
   // real ones.
