@@ -90,6 +90,7 @@ import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 /** The dependencies and settings of the application. */
 export interface AppOptions {
   readonly db: Database;
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly ids: Ids;
   readonly secrets: AllSecrets;
@@ -129,14 +130,14 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[];
   /** Whether the guides and the reference are served at /docs. Default: they are. */
   readonly docs?: boolean;
-  /** Whether agents are answered at /mcp. */
+  /** Whether AI agents are answered at /mcp, by the Model Context Protocol. Default: they are. */
   readonly mcp?: boolean;
   /** Contact for security reports, as a URI, in /.well-known/security.txt. */
   readonly securityContact?: string | undefined;
   /** The directory of export files. Default: a directory in `dataDir`. */
   readonly exportsDir?: string | undefined;
   readonly dataDir: string;
-  /** Whether agencies are served: the Mobility Data Specification at /mds. */
+  /** Whether agencies are served: the Mobility Data Specification at /mds. Default: they are not. */
   readonly mds?: boolean;
   /** The built pages, served at /dashboard. */
   readonly dashboard?: DashboardOptions;
@@ -185,8 +186,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const cursorCipher = createCursorCipher(() => options.secrets.cursorKeys);
   const deprecatedRoutes = announceDeprecations(http);
   const files = createFileSender(exportsDirectory({ exportsDir: undefined, ...options }));
-  const shown = { cursorCipher, files, stationMaps: caches.stationMaps, deprecatedRoutes };
-  const consoleContext = createConsoleContext({ ...options, ...shown, mapTiles: options.dashboard?.mapTiles });
+  const forConsole = { cursorCipher, files, stationMaps: caches.stationMaps, deprecatedRoutes };
+  const consoleContext = createConsoleContext({ ...options, ...forConsole, mapTiles: options.dashboard?.mapTiles });
   const tokens = await openAgencyTokens(connections, options);
   registerAuthorization(http, { ...options, tokens }, caches.keys, consoleContext);
   takeTurns(http);
@@ -202,18 +203,18 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
-  const read = { ...reads, rowMemory, ...rememberRides(http, options) };
+  const readContext = { ...reads, rowMemory, ...rememberRides(http, options) };
   // Download links are encrypted with the keys for webhook secrets. `DOWNLOAD_PURPOSE` tells them from other tokens.
   const linkKeys = () => options.secrets.webhookKeys;
   const links = createDownloadLinks(createTokenCipher(linkKeys, DOWNLOAD_PURPOSE), options);
   bindContract(http, partnerContract, {
-    ...cityRoutes({ ...read, db, clock, ids }, cursorCipher, caches.stationPages),
-    exports: exportRoutes(read, links, cursorCipher),
+    ...cityRoutes({ ...readContext, db, clock, ids }, cursorCipher, caches.stationPages),
+    exports: exportRoutes(readContext, links, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
-  bindInterfacesBeside(http, options, operatorAlertList({ ...read, clock }, cursorCipher));
-  serveConsole(http, consoleContext, read);
+  bindInterfacesBeside(http, options, operatorAlertList({ ...readContext, clock }, cursorCipher));
+  serveConsole(http, consoleContext, readContext);
   serveDownloads(http, { db, links, files });
   publishFeeds(http, options, caches.gbfsPages);
   await serveAgencies(http, { ...options, filtered: reads.filtered, cursors: cursorCipher }, tokens);
@@ -332,11 +333,16 @@ async function serveAgencies(
   });
 }
 
+/** What this process keeps in memory, and clears when a notification reports a change. */
 interface Caches {
+  /** Whether notifications of changes arrive at present. */
   readonly listening: () => boolean;
   readonly keys: KeyCache;
+  /** Pages of the partners' list of stations. */
   readonly stationPages: PageCache<ReadyBody>;
+  /** The stations on the dashboard's map. */
   readonly stationMaps: PageCache<ReadyBody>;
+  /** The public feeds. */
   readonly gbfsPages: PageCache<KeptPage>;
 }
 
@@ -346,6 +352,7 @@ function openCaches(
   { db, clock }: AppOptions,
   { vital, keys: keyLookups }: RequestConnections,
 ): Caches {
+  // The listener is opened last, because it clears the caches; they call this function only later.
   const listening = () => listener.listening();
   const find = lookUpTogether((presented: readonly string[]) => keysFor({ db: keyLookups }, presented));
   const keys = createKeyCache({ find, listening, clock });
@@ -387,7 +394,8 @@ function showCallersTheirWrites(http: FastifyInstance, { stationPages, keys }: C
   http.addHook("onSend", (request, reply, payload, done) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isDone = reply.statusCode < 400;
-    // An outer request writes nothing itself; its inner requests come through this hook themselves.
+    // A request to /mcp (`recordedAs` is set) writes nothing itself. It calls endpoints by requests within the process, and
+    // each of those comes through this hook.
     const isCommand = !isRead && request.recordedAs === undefined;
     if (isCommand && isDone && request.caller !== undefined) {
       stationPages.clear(request.caller.key.system_id);
@@ -420,8 +428,8 @@ function registerAuthorization(
   );
   const console = createConsoleAuthorizer({ ...options, countPublic: (address) => publicLimit.count(address) });
   const maintenance = setInterval(() => {
-    const credentials = [limiter, wrongCredentials, compromises, publicRequests];
-    for (const windows of [...credentials, console, signInLimits, invitationLimits, addressProber]) windows.sweep();
+    const limiters = [limiter, wrongCredentials, compromises, publicRequests];
+    for (const windows of [...limiters, console, signInLimits, invitationLimits, addressProber]) windows.sweep();
     refusedRequests.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, MAINTENANCE_INTERVAL_MS);
@@ -443,6 +451,7 @@ function registerAuthorization(
     lastUses,
     compromisedKeys: { keys, limiter: compromises, refusedRequests, ...markingOfKeys(options) },
   });
+  // Simulated failures of sandboxes. The key, which is known from here on, tells whether its sandbox has any.
   sufferFaults(http, options);
 }
 

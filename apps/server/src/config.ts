@@ -54,12 +54,19 @@ export class ConfigError extends Error {
 }
 
 /**
+ * Reads one variable. A variable that is unset or invalid gets the fallback. `read(name, false, () => true)` tells whether
+ * it is set.
+ */
+type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
+
+/**
  * Reads the configuration.
  * @param directory the directory from which relative paths are resolved
  * @throws ConfigError with the name of each wrong variable, the issue with its value and the allowed values
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
   const issues: string[] = [];
+  /** The names of all variables that the program reads, set or not. */
   const names: string[] = [];
   const read: Read = (name, fallback, parse) => {
     names.push(name);
@@ -77,7 +84,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
   return Object.freeze({ ...config, warnings: warningsOfTypos(env, names) });
 }
 
-/** Reads every variable. @param issues an array to which issues with combinations of variables are added */
+/**
+ * Reads every variable.
+ * @param path makes a path absolute
+ * @param issues an array to which issues with combinations of variables are added
+ */
 function readVariables(read: Read, path: (text: string) => string, issues: string[]) {
   /** The base URL in links and documents; undefined: made from host and port. */
   const publicUrl = read("PUBLIC_URL", undefined, optional(baseUrl));
@@ -156,12 +167,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
   };
 }
 
-/**
- * Reads one variable. A variable that is unset or invalid gets the fallback. `read(name, false, () => true)` tells whether
- * it is set.
- */
-type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
-
+/** Reads the addresses to listen on. A port of 0 lets the operating system choose a free one, so both may be 0. */
 function readPorts(read: Read, issues: string[]) {
   const port = read("PORT", 3000, integer(0, 65_535));
   const metricsPort = read("METRICS_PORT", undefined, optional(integer(0, 65_535)));
@@ -215,6 +221,7 @@ function readMapTiles(read: Read, issues: string[]) {
 }
 
 const SIGN_IN_METHODS = ["passkey", "password", "oidc"] as const;
+/** A method of signing in to the dashboard; `oidc`: at the operator's identity provider. */
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
 /** Reads the methods of signing in to the dashboard, and the identity provider (OpenID Connect) if there is one. */
@@ -224,8 +231,8 @@ function readSignIn(read: Read, publicUrl: string | undefined, issues: string[])
   const clientSecret = read("OIDC_CLIENT_SECRET", undefined, optional(String));
   const name = read("OIDC_NAME", issuer === undefined ? "" : new URL(issuer).hostname, shownName);
   const emailDomains = read("OIDC_EMAIL_DOMAINS", undefined, optional(domains));
-  const all = SIGN_IN_METHODS.filter((method) => method !== "oidc" || issuer !== undefined);
-  const signInMethods = read("SIGN_IN_METHODS", all, severalOf(SIGN_IN_METHODS));
+  const possible = SIGN_IN_METHODS.filter((method) => method !== "oidc" || issuer !== undefined);
+  const signInMethods = read("SIGN_IN_METHODS", possible, severalOf(SIGN_IN_METHODS));
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
     // A wrong issuer has already been added to the issues.
     const isIssuerWrong = issuer === undefined && read("OIDC_ISSUER", false, () => true);

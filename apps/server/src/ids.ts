@@ -76,7 +76,8 @@ export function timeOfId(id: string): number | undefined {
   const start = id.indexOf("_") + 1;
   const digits = Array.from({ length: TIME_LENGTH }, (_, i) => id.charAt(start + i));
   const time = digits.reduce((value, digit) => value * 62 + BASE_62.indexOf(digit), 0);
-  // Plausible up to the year 9999: callers may send any id, which must not give a date that PostgreSQL cannot read.
+  // Plausible: after 1 January 1970 and before the year 9988. Callers may send any id, which must not give a date that
+  // PostgreSQL cannot read.
   const isPlausible =
     digits.every((digit) => digit !== "" && BASE_62.includes(digit)) && time > 86_400_000 && time < 253_000_000_000_000;
   return isPlausible ? time : undefined;

@@ -1,4 +1,5 @@
 const DAY_MS = 86_400_000;
+/** The numbers of a clock, with leading zeros, by their value. */
 const twoDigits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
 const threeDigits = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
 

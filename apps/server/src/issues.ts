@@ -9,6 +9,7 @@ import { defaultErrorMap, type ZodIssue } from "zod";
  */
 export type Whole = "query" | "headers" | "body" | "item";
 
+/** For each part: its name, the kind of its values, and where an unknown value is ("": its kind says that already). */
 const wholes = {
   query: { name: "the query string", field: "parameter", where: "" },
   headers: { name: "the headers", field: "header", where: "" },
@@ -72,6 +73,7 @@ function reword(issue: ZodIssue): string {
   }
 }
 
+/** Returns a bound with its unit. @param type the type of the value, as zod names it */
 function boundOf(type: string, bound: number | bigint): string {
   if (type === "string") return `${bound} characters long`;
   return type === "array" ? `${bound} items long` : String(bound);

@@ -52,6 +52,6 @@ export function isLogForPeople({ logFormat }: Pick<Config, "logFormat">): boolea
  */
 export function logConsoleWarnings(logger: Pick<Logger, "warn">): () => void {
   const { console: before } = globalThis;
-  globalThis.console = { ...before, warn: (...said: unknown[]) => logger.warn(format(...said)) };
+  globalThis.console = { ...before, warn: (...parts: unknown[]) => logger.warn(format(...parts)) };
   return () => void (globalThis.console = before);
 }

@@ -55,6 +55,7 @@ import { startReservationSweeper, startWorkers } from "./workers.ts";
  * (serve.ts) has opened the database and the log before.
  */
 
+/** What a command gives `serve`, which passes it on to `runService`. */
 export interface ServeOptions {
   readonly config: Config;
   readonly clock: () => number;
@@ -117,6 +118,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   const { store, logger, activities } = foundation;
   const tracer = await openTracing({ ...given, ...foundation, settings: given.config.tracing, version: readVersion() });
   if (tracer !== undefined) foundation.closers.push(() => tracer.close());
+  // With these ids a request that records an event is linked to the traces of the event's deliveries.
   const options = { ...given, ids: linkEvents(given.ids, tracer, activities) };
   const { db } = store;
   const reports = createProcessReports();
@@ -290,6 +292,7 @@ async function answerRequests(
 ): Promise<string> {
   const { logger, secrets, conditions, outages, metrics, certificate, closers } = parts;
   const db = holdDuringOutages(database, outages);
+  // Without PUBLIC_URL the base URL is known only once the process listens.
   let url = config.publicUrl ?? "";
   const branding = await readBranding(config.branding);
   if (dashboard !== undefined) closers.push(() => dashboard.close());

@@ -91,16 +91,17 @@ async function openDatabaseFor(config: Config, logger: Logger, observer: Activit
   }
 }
 
-interface HangingProcess {
+/** The parts of a service that the watch for hangs uses. */
+interface WatchedService {
   readonly logger: Logger;
   readonly conditions: Conditions;
   readonly closers: (() => Promise<void>)[];
 }
 
-/** Ends this process when it hangs, if `onHang` is given: then a supervisor starts another process. */
+/** Watches this process, if `onHang` is given, and ends it when it hangs, so that its supervisor starts another one. */
 function endIfHanging(
   { config, onHang }: { readonly config: Config; readonly onHang?: () => void },
-  { logger, conditions, closers }: HangingProcess,
+  { logger, conditions, closers }: WatchedService,
 ): void {
   if (onHang === undefined) return;
   const format = isLogForPeople(config) ? "text" : "json";

@@ -269,6 +269,7 @@ async function startBackups({ db, config, clock, logger, conditions }: WorkersOp
   });
 }
 
+/** Returns the ids of the systems that background work is for: those of the operator, and the sandboxes in use. */
 async function idsAtWork(db: Database, clock: () => number): Promise<string[]> {
   return (await systemsAtWork(db, clock())).map(({ systemId }) => systemId);
 }

@@ -154,11 +154,13 @@ function daysOf(rides: readonly CityRide[], changes: readonly StationChange[], n
   return days.slice(0, begun + 1).reverse();
 }
 
+/** Writes the rides and the states of stations of a day. @param slot the slot of the stored counts to add to */
 async function writeDay(db: Database, systemId: string, day: DayOfPast, slot: number, now: number): Promise<void> {
   const origin = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString() };
   for (let start = 0; start < day.rides.length; start += RIDES_PER_TRANSACTION) {
     const batch = day.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
-    await writePastRides(db, origin, batchOf(origin, batch), slot, true);
+    const areNew = true;
+    await writePastRides(db, origin, batchOf(origin, batch), slot, areNew);
   }
   await db.transaction((tx) =>
     recordPastStates(tx, systemId, day.states, {

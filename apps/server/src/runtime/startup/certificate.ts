@@ -118,7 +118,7 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
   return { poll, close: () => clearInterval(timer) };
 }
 
-/** Makes a running server use a renewed certificate. */
+/** Makes a running server use a renewed certificate. @param server Fastify declares it as one of plain HTTP */
 export function followCertificate(
   server: object,
   files: NonNullable<Config["tls"]>,

@@ -44,6 +44,7 @@ export function explainFullDisk(
   );
 }
 
+/** Returns an error with a message for the operator, followed by the cause's own message in brackets. */
 function explained(message: string, cause: unknown): ConfigError {
   // Does not attach the cause, because the message contains the cause's message, which would be printed twice.
   const reason = reasonOf(cause);
@@ -124,6 +125,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** An address to listen on, and the variables that configure it. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly hostVariable: string;
+  readonly portVariable: string;
+}
+
 /** The listening address for requests. */
 export const requestsAt = ({ host, port }: Config): ListenAddress => ({
   host,
@@ -132,6 +141,7 @@ export const requestsAt = ({ host, port }: Config): ListenAddress => ({
   portVariable: "PORT",
 });
 
+/** The listening address for metrics. @param port METRICS_PORT, which must be set */
 const metricsAt = ({ metricsHost: host }: Config, port: number): ListenAddress => ({
   host,
   port,
@@ -153,14 +163,6 @@ export async function checkBeforeStart(
   if (config.metricsPort !== undefined) await requireFreePort(metricsAt(config, config.metricsPort));
   if (config.databaseUrl === undefined || config.secretsFile === undefined) await prepareDataDir(config);
   return certificate;
-}
-
-/** An address to listen on, and the variables that configure it. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly hostVariable: string;
-  readonly portVariable: string;
 }
 
 /** @throws ConfigError when nothing can listen on the address */

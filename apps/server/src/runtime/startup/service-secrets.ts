@@ -16,7 +16,7 @@ export interface SecretsContext {
 /**
  * Reads the deployment's secrets file, or creates it if the database has never been used with one. If a file was used before
  * and is missing now, fails: the path may be mistyped or a disk not mounted, and a new file would silently invalidate every
- * cursor and every webhook secret.
+ * cursor and every webhook secret. Does not check that the file is the deployment's, as `serviceSecrets` does for `serve`.
  * @param isNew the operator confirms that the old file is lost
  * @throws ConfigError
  */
@@ -43,6 +43,7 @@ export async function readSecrets(context: SecretsContext, isNew: boolean): Prom
   }
 }
 
+/** Advice for an operator who no longer has the file. */
 const GONE =
   "If it is gone for good, `serve --new-secrets` goes on with a new one: cursors that partners hold end, and every webhook secret must be rotated with --lost-secrets.";
 

@@ -7,6 +7,7 @@ export function optional<Value>(parse: (text: string) => Value): (text: string) 
   return parse;
 }
 
+/** Returns a parser of whole numbers in a range, both ends included. */
 export function integer(minimum: number, maximum: number) {
   return (text: string): number => {
     const value = Number(text);
@@ -15,6 +16,7 @@ export function integer(minimum: number, maximum: number) {
   };
 }
 
+/** Returns a parser of one of some values. */
 export function oneOf<const Value extends string>(values: readonly Value[]) {
   return (text: string): Value => {
     const found = values.find((value) => value === text);
@@ -39,6 +41,7 @@ function matching(form: RegExp, expected: string) {
 
 export const hostName = matching(/^[A-Za-z0-9.:_-]+$/, "must be a host name or an IP address, without a port");
 export const color = matching(/^#[0-9a-f]{6}$/i, "must be a colour in hexadecimal, such as #0a7c4a");
+/** A name that pages show: one line that neither begins nor ends with a space. */
 export const shownName = matching(
   /^[^\p{C}\p{Z}](?:[^\p{C}]{0,58}[^\p{C}\p{Z}])?$/u,
   "must be one line of 1 to 60 characters",
@@ -67,6 +70,7 @@ export function baseUrl(text: string): string {
   return text.replace(/\/+$/, "");
 }
 
+/** Validates the URL of a mail server (SMTP_URL). */
 export function mailServerUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
@@ -145,7 +149,10 @@ export function tilesUrl(text: string): string {
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Returns a parser of durations such as `30s` or `5m`, to milliseconds. @param bounds the shortest and the longest one */
+/**
+ * Returns a parser of durations such as `30s` or `5m`, to milliseconds.
+ * @param bounds the shortest and the longest one; none: every duration is accepted
+ */
 export function duration(...bounds: [minimum: string, maximum: string] | []) {
   const range = bounds.length === 0 ? "" : ` from ${bounds.join(" to ")}`;
   const [minimum = 0, maximum = Infinity] = bounds.map(milliseconds);
@@ -162,6 +169,8 @@ function milliseconds(text: string): number {
   const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   return Number(amount) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
 }
+
+const SSL_MODES: readonly string[] = ["disable", "require", "verify-ca", "verify-full"];
 
 /**
  * Validates a database URL. `sslmode` has the meaning that PostgreSQL's programs give it. Modes that may silently use no
@@ -195,6 +204,7 @@ export function redisUrl(text: string): string {
   return text;
 }
 
+/** Tells whether the percent-encoding of all texts is valid. */
 function isDecodable(...texts: readonly string[]): boolean {
   try {
     texts.forEach(decodeURIComponent);
@@ -204,7 +214,8 @@ function isDecodable(...texts: readonly string[]): boolean {
   }
 }
 
-const SSL_MODES: readonly string[] = ["disable", "require", "verify-ca", "verify-full"];
+/** The length of the shortest known name for which typos are reported. */
+const SHORTEST_NAME_CHECKED = 7;
 
 /**
  * Warns of variables whose names are one edit away from a known name, because they would silently have no effect. Skips
@@ -220,8 +231,6 @@ export function warningsOfTypos(env: Readonly<Record<string, string | undefined>
   }
   return warnings;
 }
-
-const SHORTEST_NAME_CHECKED = 7;
 
 /** Tells whether two names differ by one character added, removed or changed, or by two neighbouring characters swapped. */
 export function isOneEditAway(one: string, other: string): boolean {
@@ -245,6 +254,7 @@ const MAIL_ADDRESS = /^[^\s@,;:<>()[\]"\\]{1,64}@[^\s@,;:<>()[\]"\\]{1,189}$/u;
 /** The most addresses. Instead of more, operators should use a mailing list, which is one address. */
 const MAX_ADDRESSES = 10;
 
+/** Parses mail addresses, separated by commas. Leaves out repeated ones. */
 export function mailAddresses(text: string): readonly string[] {
   const addresses = [...new Set(text.split(",").map((part) => part.trim()))];
   if (addresses.length > MAX_ADDRESSES || !addresses.every((address) => MAIL_ADDRESS.test(address))) {
@@ -262,6 +272,7 @@ export function otlpTracesUrl(text: string): string {
   return `${url.href.replace(/\/$/, "")}/v1/traces`;
 }
 
+/** Parses the URL of a chat room's incoming webhook (ALERT_WEBHOOK_URL). */
 export function chatRoomUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || hasCredentials(url)) {
@@ -281,6 +292,7 @@ export function headerPairs(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs);
 }
 
+/** Parses a share, from 0 (nothing) to 1 (everything). */
 export function share(text: string): number {
   const value = Number(text);
   if (text.trim() !== "" && value >= 0 && value <= 1) return value;

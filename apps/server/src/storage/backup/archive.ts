@@ -16,7 +16,8 @@ import { loadSecrets } from "../secrets/secrets.ts";
 
 /*
  * Reads and writes the file of a backup: a zip archive with a manifest, the secrets file and the rows of each table. The
- * file is written as a draft, `<name>.part`, and renamed when it is complete and checked.
+ * file is written as a draft, `<name>.part`, and renamed when it is complete and checked. `readSecretsOf` checks that a
+ * secrets file is the one that a database is used with.
  */
 
 /** The format of backups. This program cannot read a backup with another number. */
@@ -167,11 +168,12 @@ export function draftOf(path: string): string {
   return `${path}.part`;
 }
 
+/** Writes a zip archive into a new or claimed file, and flushes it to the disk. */
 async function writeZip(
   path: string,
   write: (archive: ArchiveWriter) => Promise<void>,
   signal: AbortSignal | undefined,
-): Promise<number> {
+): Promise<void> {
   // After an abort the draft may have been removed already, and must not be created again.
   signal?.throwIfAborted();
   const { default: yazl } = await import("yazl");
@@ -205,7 +207,6 @@ async function writeZip(
     file.destroy();
     await closed.catch(() => undefined);
   }
-  return file.bytesWritten;
 }
 
 /** Flushes a directory to the disk, so that the names of its files survive a power failure. */
@@ -315,7 +316,7 @@ export async function readArchive<Result>(
   }
 }
 
-/** Passes bytes on. Fails at the end if their checksum is not the expected one. */
+/** Passes bytes on. Fails at the end, with the error of `failure`, if their checksum is not the expected one. */
 function verifyChecksum(expected: number, failure: () => Error): Transform {
   let sum = 0;
   return new Transform({

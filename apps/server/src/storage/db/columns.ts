@@ -8,6 +8,7 @@ export interface ColumnType<Value> {
   encode(values: readonly Value[]): unknown;
 }
 
+/** The type of each column of a row. */
 type ColumnTypes<Row> = { readonly [Name in keyof Row & string]-?: ColumnType<Row[Name]> };
 
 /**

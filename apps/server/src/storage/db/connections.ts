@@ -47,6 +47,7 @@ interface RequestConnectionsOptions {
   readonly observer?: StatementObserver | undefined;
 }
 
+/** Opens the connections of a process that answers requests. Each connects at its first statement. */
 export function openRequestConnections(options: RequestConnectionsOptions): RequestConnections {
   const { connectionString, filteredStatementTimeoutMs, onConnectionLost, outages, observer } = options;
   const readPool = openReadPool({ connectionString, observer, ...(outages && { outages }) });
@@ -153,6 +154,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
+/** Migrates the database. @returns the file names of the applied migrations */
 async function bringUpToDate(
   db: Database,
   server: Server,

@@ -26,9 +26,10 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
+/** How to connect, for how long statements may run, and who learns of it. */
 export interface DatabaseOptions {
   readonly connectionString: string;
-  /** The name of the pool in metrics. */
+  /** The name of the pool in metrics. Default: `other`. */
   readonly name?: string;
   readonly observer?: StatementObserver | undefined;
   /**
@@ -198,6 +199,7 @@ function withStandardTls(connectionString: string): string {
   return url.href;
 }
 
+/** PostgreSQL's numbers (oids) of types that are parsed here. */
 const INT8 = 20;
 const DATE = 1082;
 const TIMESTAMPTZ = 1184;
@@ -227,6 +229,7 @@ const UTC_INSTANT = /^(?!00)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00$/;
 /** Parses an instant in a third of the time that the driver's parser takes, which handles every format and time zone. */
 function parseInstant(text: string): unknown {
   if (!UTC_INSTANT.test(text)) return driverParser(TIMESTAMPTZ)(text);
+  /** Returns the number that the two digits at an index write. */
   const pair = (at: number) => (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
   const milliseconds = text.length === NO_FRACTION ? 0 : Number(text.slice(20, -3).padEnd(3, "0").slice(0, 3));
   const year = pair(0) * 100 + pair(2);
@@ -283,11 +286,14 @@ const QUESTION_TIMEOUT_MS = 2_500;
 /** Answers in a row that must say that a connection is lost. At the first one, the result may still be on its way. */
 const ANSWERS_NEEDED = 2;
 
-/** A connection, the bytes that it had read at the last check, and the time since which it has read none. */
+/** A connection that is watched. */
 interface Watched {
   readonly client: pg.Client | pg.PoolClient;
+  /** The bytes that it had read at the last check. */
   bytesRead: number;
+  /** When a check last found that it was idle or had read more. */
   since: number;
+  /** Answers in a row that said that the connection is lost. */
   lostAnswers: number;
 }
 
@@ -351,6 +357,7 @@ async function askAbout(silent: readonly Watched[], createClient: () => pg.Clien
   }
 }
 
+/** Asks PostgreSQL which of its processes wait for a statement. @param processIds those of the silent connections */
 async function readActivity(client: pg.Client, processIds: readonly number[]) {
   client.on("error", () => undefined);
   try {

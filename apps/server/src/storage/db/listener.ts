@@ -29,6 +29,7 @@ export interface ListenerOptions {
  */
 const HEARTBEAT_INTERVAL_MS = 300;
 const HEARTBEAT_TIMEOUT_MS = 500;
+/** Milliseconds after a lost connection, or a failed attempt to connect, before the next attempt. */
 const RECONNECT_DELAY_MS = 250;
 
 const notify = statement("listener.notify", "select pg_notify($1, $2)");
@@ -97,6 +98,7 @@ function createClient({ connectionString, on }: ListenerOptions, lose: (client: 
   return client;
 }
 
+/** Connects and listens. @returns the connection's heartbeat; undefined: connecting or listening failed */
 async function listenOn(client: pg.Client, { on, notifier }: ListenerOptions): Promise<Heartbeat | undefined> {
   try {
     await client.connect();
@@ -121,11 +123,11 @@ async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promis
     const arrived = new Promise<true>((resolve) => {
       onArrival = () => resolve(true);
     });
-    const failed = notifier.query(notify, [channel, String(++sent)]).then(
+    const heartbeat = notifier.query(notify, [channel, String(++sent)]).then(
       () => arrived,
       () => false,
     );
-    return within(HEARTBEAT_TIMEOUT_MS, failed);
+    return isTrueWithin(HEARTBEAT_TIMEOUT_MS, heartbeat);
   };
 }
 
@@ -154,7 +156,8 @@ export async function requireNotifications(
   );
 }
 
-async function within(timeoutMs: number, work: Promise<boolean>): Promise<boolean> {
+/** Returns the result of `work`; false if it takes longer than `timeoutMs`. */
+async function isTrueWithin(timeoutMs: number, work: Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, false);

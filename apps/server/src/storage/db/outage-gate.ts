@@ -60,6 +60,7 @@ interface Outage {
   readonly end: Promise<void>;
 }
 
+/** Creates the gate of a process. It connects only during an outage, to check whether the database is back. */
 export function createOutageGate(options: OutageGateOptions): OutageGate {
   const { connectionString, toleranceMs = OUTAGE_TOLERANCE_MS, onOutage = () => undefined } = options;
   let outage: Outage | undefined;
@@ -106,6 +107,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
   };
 }
 
+/** Waits for the end of an outage. @returns false if it has not ended within `timeoutMs` */
 async function endsWithin(end: Promise<void>, timeoutMs: number): Promise<boolean> {
   const over = new AbortController();
   const late = sleep(timeoutMs, false, { signal: over.signal, ref: false }).catch(() => false);

@@ -121,7 +121,8 @@ function send<Row>(client: pg.Client, name: string, text: string, values: readon
 
 /**
  * Sends the statements of one pass of the event loop in one write. Each write calls the system and may wake PostgreSQL up: a
- * write for each statement would take a sixth of a page's time.
+ * write for each statement would take a sixth of a page's time. (Transactions do the same, but only up to the next tick, in
+ * transaction.ts.)
  */
 function batchWrites({ connection: { stream } }: pg.Client): void {
   if (stream.writableCorked > 0) return;

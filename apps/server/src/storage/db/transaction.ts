@@ -145,15 +145,20 @@ function driverSettings(client: pg.PoolClient) {
   };
 }
 
-/** Begins a transaction in the same round trip as its first statement. */
+/**
+ * Begins a transaction in the same round trip as its first statement.
+ * @returns the transaction, with functions that commit it, find the error because of which it failed, and end the changes of
+ * the connection's settings
+ */
 function openTransaction(
   client: pg.PoolClient,
   { notifier, observer }: TransactionContext,
   { lockTimeoutMs }: TransactionOptions,
 ) {
+  /** The results that nobody waits for before the commit. */
   const sent: Promise<unknown>[] = [];
   let failureOfSent: unknown;
-  // Does not wait for a result before the commit, and notes the first failure.
+  // Leaves a result to the commit, and notes the first failure.
   const keep = (result: Promise<unknown>) => {
     result.catch((error: unknown) => (failureOfSent ??= error));
     sent.push(result);
@@ -200,6 +205,7 @@ function openTransaction(
   return { tx, commit, causeOf, restore: driver.restore };
 }
 
+/** Reports to the observer when a statement is sent, and when its result or its error has arrived. */
 async function observed(observer: StatementObserver | undefined, name: string, sent: Promise<unknown>): Promise<void> {
   const ended = observer?.statementSent(name);
   try {

@@ -63,6 +63,7 @@ export async function listDistributedTables(db: Queryable): Promise<Map<string, 
 
 const create = statement("distribution.createExtension", "create extension if not exists citus");
 
+/** Creates the extension in the database. */
 export async function insertExtension(db: Queryable): Promise<void> {
   await db.query(create);
 }

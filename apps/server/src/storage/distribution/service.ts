@@ -47,11 +47,11 @@ const FIRST_SHARDS = 1;
 
 /** The changes that `distribute` has made, or that `planDistribution` expects. */
 interface Distribution {
-  /** Whether the extension is created. */
+  /** Whether the extension is newly created. */
   readonly extension: boolean;
-  /** Tables that are distributed. */
+  /** Tables that are newly distributed. */
   readonly tables: readonly string[];
-  /** Systems that get a separate shard. */
+  /** Systems that newly get a separate shard. */
   readonly systems: readonly string[];
 }
 
@@ -93,6 +93,7 @@ export async function planDistribution(db: Database): Promise<Distribution> {
   return { extension: false, tables: [...steps.references, ...steps.systems], systems: sharing };
 }
 
+/** Returns the state of a server that has all that is needed. @throws Error with the missing requirements */
 async function readyState(db: Database): Promise<ServerState> {
   const state = await findServerState(db);
   const missing = missingFor(state);

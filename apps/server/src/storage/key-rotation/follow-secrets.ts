@@ -33,6 +33,7 @@ interface FollowSecretsOptions {
   readonly watch: WorkWatch;
 }
 
+/** The secrets file while it is followed. */
 interface FollowedSecrets {
   /** The current keys: reading a property returns the keys of the latest valid version of the file. */
   readonly secrets: AllSecrets;

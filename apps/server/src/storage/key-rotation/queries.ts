@@ -45,6 +45,7 @@ export async function deleteKeyHolder(db: Queryable, process: string): Promise<v
   await db.query(deleteOne, [process]);
 }
 
+/** A webhook secret, as it is stored. */
 type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted">;
 
 const lockSecrets = statement(
@@ -72,6 +73,7 @@ export function lockSecretsOfOtherKeys(
   return tx.query<SecretRow>(lockSecrets, [systemId, after, `${fingerprint}.`, limit]);
 }
 
+/** Stores a webhook secret that was encrypted anew. */
 export async function updateEncrypted(tx: Transaction, systemId: string, row: SecretRow): Promise<void> {
   await tx.query(setSecret, [systemId, row.endpoint_id, row.id, row.encrypted]);
 }
@@ -81,6 +83,7 @@ export async function countSecretsOfOtherKeys(db: Queryable, systemId: string, f
   return (await db.query<{ n: number }>(countSecrets, [systemId, `${fingerprint}.`]))[0]?.n ?? 0;
 }
 
+/** A person's id, and the encrypted secret of the person's authenticator app. */
 type AppRow = { readonly id: string; readonly totp_secret: string };
 
 const lockApps = statement(
@@ -97,6 +100,7 @@ export function lockAuthenticatorApps(tx: Transaction, after: string, limit: num
   return tx.query<AppRow>(lockApps, [after, limit]);
 }
 
+/** Stores the secret of an authenticator app that was encrypted anew. */
 export async function updateTotpSecret(tx: Transaction, { id, totp_secret }: AppRow): Promise<void> {
   await tx.query(setApp, [id, totp_secret]);
 }

@@ -50,6 +50,7 @@ export interface RotationContext extends ActorContext {
   readonly onWaiting: (text: string) => void;
 }
 
+/** What a rotation has done. */
 export interface Rotation extends Reencrypted {
   /** The keys that encrypt from now on, by fingerprint. */
   readonly keys: readonly string[];
@@ -57,6 +58,7 @@ export interface Rotation extends Reencrypted {
 
 /** Milliseconds between two checks of the keys that the processes have read. */
 const CHECK_INTERVAL_MS = 250;
+/** Bytes of a key. */
 const BYTES = 32;
 /** How long callers are assumed to use an encrypted value that they hold, such as a cursor or a sign-in in progress. */
 const IN_USE_MS = 3_600_000;
@@ -138,7 +140,7 @@ async function waitUntilNone(
   { db, path, waitMs, sleep, onWaiting }: RotationContext,
   find: (holders: readonly KeyHolder[]) => readonly KeyHolder[],
 ): Promise<void> {
-  let said = "";
+  let reported = "";
   for (let waited = 0; ; waited += CHECK_INTERVAL_MS) {
     const late = find(await listKeyHolders(db));
     if (late.length === 0) return;
@@ -148,8 +150,8 @@ async function waitUntilNone(
         `${late.length === 1 ? "A process has" : `${late.length} processes have`} not read ${path} as it is now: ${names}. Copy it to their machines, then run this command again: it goes on from here.`,
       );
     }
-    if (names !== said) onWaiting(`Waiting for processes to read ${path}: ${names}.`);
-    said = names;
+    if (names !== reported) onWaiting(`Waiting for processes to read ${path}: ${names}.`);
+    reported = names;
     await sleep(CHECK_INTERVAL_MS);
   }
 }
@@ -161,6 +163,7 @@ async function record(context: RotationContext, action: string, secrets: AllSecr
     await insertActOf(context, context.db, { systemId, action, subject: "secrets file", detail });
 }
 
+/** How many values were encrypted anew. */
 interface Reencrypted {
   /** Values that are now encrypted with the first key and were not before. */
   readonly changed: number;
@@ -217,6 +220,7 @@ interface Batch extends Reencrypted {
   readonly last: string | undefined;
 }
 
+/** Encrypts the next webhook secrets of a system anew. @param after the id behind which to begin; empty: the first one */
 async function reencryptSecrets(
   tx: Transaction,
   systemId: string,
@@ -236,6 +240,7 @@ async function reencryptSecrets(
   return { changed, unreadable: rows.length - changed, last: rows.length < BATCH_SIZE ? undefined : rows.at(-1)?.id };
 }
 
+/** Encrypts the secrets of the next people's authenticator apps anew. @param after as for `reencryptSecrets` */
 async function reencryptApps(tx: Transaction, tokens: TokenCipher, after: string): Promise<Batch> {
   const rows = await lockAuthenticatorApps(tx, after, BATCH_SIZE);
   const old = rows.filter((row) => !tokens.isCurrent(row.totp_secret));
@@ -249,6 +254,7 @@ async function reencryptApps(tx: Transaction, tokens: TokenCipher, after: string
   return { changed, unreadable: old.length - changed, last: rows.length < BATCH_SIZE ? undefined : rows.at(-1)?.id };
 }
 
+/** Returns the decrypted text; undefined: no key of the file decrypts it. */
 function decryptOrNot(decrypt: () => string): string | undefined {
   try {
     return decrypt();

@@ -17,6 +17,7 @@ export interface KeyHolder {
  */
 export type RotationStep = "none" | "added" | "used";
 
+/** Returns the step of the rotation that the file records. */
 export function stepOf({ rotation }: SecretsFile): RotationStep {
   if (rotation === undefined) return "none";
   return rotation.used_at === null ? "added" : "used";
@@ -51,10 +52,11 @@ export function withNewKeysInUse(file: SecretsFile, now: Date): SecretsFile {
 }
 
 /** Returns the file with only the keys that encrypt: the first of each list. */
-export function withoutOldKeys({ rotation: _over, ...file }: SecretsFile): SecretsFile {
+export function withoutOldKeys({ rotation: _ended, ...file }: SecretsFile): SecretsFile {
   return { ...file, cursor_keys: file.cursor_keys.slice(0, 1), webhook_keys: (file.webhook_keys ?? []).slice(0, 1) };
 }
 
+/** Returns an id that no key has: one byte, the next after the highest where possible. */
 function unusedId(keys: readonly Key[]): number {
   const used = new Set(keys.map(({ id }) => id));
   const next = Array.from({ length: 256 }, (_, offset) => (Math.max(...used, 0) + 1 + offset) % 256);

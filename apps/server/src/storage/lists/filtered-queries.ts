@@ -120,15 +120,21 @@ function firstRowsOf(
   return joinRows(`select distinct on (${order.join(", ")}) json from (${merged}) as candidates ${inOrder}`);
 }
 
+/** Which rows of a filtered list to read. */
 interface StepRange {
+  /** As `Filter.branches`. */
   readonly branches: readonly string[];
   /** Rows to skip. This number and the limit are computed here, so they may be written into the statement's text. */
   readonly skip: number;
   readonly limit: number;
+  /** Whether to skip from the list's end. The rows are still returned in the list's order. */
   readonly fromEnd?: boolean;
 }
 
-/** Returns SQL that reads rows while it skips to the page: cheap for a short skip. Several branches: as `rowsOf`. */
+/**
+ * Returns SQL that reads rows while it skips to the page: cheap for a short skip. The list of rides uses it for those, and
+ * `rowsOf` for all others. Several branches: as `rowsOf`.
+ */
 export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, page: StepRange): string {
   const { table, order, direction, json } = list;
   const { branches, skip, limit, fromEnd = false } = page;
@@ -146,7 +152,7 @@ export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, pa
   );
 }
 
-/** Returns SQL that reads a page's rows: first finds their ids by an index alone, then reads the rows. */
+/** Returns SQL that reads a page's rows: first finds their ids by an index alone, then reads the rows. Suits any skip. */
 export function rowsOf(
   { table, order, direction, json }: Omit<FilterableList<never>, "placeholders">,
   page: StepRange,

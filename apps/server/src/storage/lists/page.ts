@@ -66,7 +66,7 @@ export function mapRows(rows: string | null, change: (row: string) => string): s
   return rows === null ? null : rows.split(ROW_SEPARATOR).map(change).join(ROW_SEPARATOR);
 }
 
-/** Splits joined rows after the first `limit`; `lastOfMore` is the last of these when more follow. */
+/** Splits joined rows after the first `limit`. `lastOfMore` is the last of the first ones; undefined: no more follow. */
 export function splitRows(text: string | null, limit: number): { items: string; lastOfMore: string | undefined } {
   if (text === null) return { items: "", lastOfMore: undefined };
   let end = -1;
@@ -105,6 +105,7 @@ export interface TimePosition {
 
 const TIME_POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z) (.+)$/s;
 
+/** The text of a position by time and id: the time, a space and the id. */
 export const timePosition: PositionCodec<TimePosition> = {
   encode: ({ at, id }) => `${at} ${id}`,
   decode(text) {

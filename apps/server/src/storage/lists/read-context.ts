@@ -103,6 +103,7 @@ const FORGOTTEN_SHARE = 0.1;
 const RETRY_FULL_SECONDS = 1;
 const RETRY_SLOW_SECONDS = 5;
 
+/** Creates the reads of a process, which share `maxRunning` connections. */
 export function createFilteredReads(options: FilteredReadsOptions): FilteredReads {
   const { run, primary, monotonic, onRefused } = options;
   const queue = createQueue(options);
@@ -140,6 +141,7 @@ interface ReadQueue {
   readonly usage: FilteredReads["usage"];
 }
 
+/** A read that waits for its turn. */
 interface Waiting {
   readonly reader: string;
   readonly isPatient: boolean;

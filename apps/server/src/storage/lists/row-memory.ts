@@ -71,6 +71,7 @@ interface KnownRows {
 const STANDING_MS = 1_000;
 /** The same interval while a page reads more than `MANY` changes. */
 const MANY_STANDING_MS = 100;
+/** A page that reads more changes than this is slower than it should be. */
 const MANY = 500;
 /** Maximum age of `since`. Records of older changes may be deleted: removed bikes are recorded for some days only. */
 const MAX_UNFOLLOWED_US = 24 * 3_600_000_000;
@@ -182,21 +183,27 @@ const IDLE_MS = 10 * 60_000;
 /** How often a page is tried. It is tried again when one of its rows has changed meanwhile. */
 const MAX_ATTEMPTS = 4;
 
+/** The entry of one owner's list, whether its rows are in memory or not. */
 interface Remembered {
   /** The system and the table. */
   readonly kind: string;
+  /** Undefined: the rows are not in memory. */
   known: KnownRows | undefined;
   /** When the list is to be read, or read anew. */
   dueAt: number;
   usedAt: number;
+  /** Settles when the rows have been read into memory; undefined: they are not being read. */
   learning: Promise<void> | undefined;
+  /** Reads the latest changes into `known`; undefined: it is not in memory, or must be read anew. */
   readonly refresh: () => Promise<KnownRows | undefined>;
 }
 
+/** Creates the memory of a process. A list is read into it when a page of the list is first requested. */
 export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }: RowMemoryOptions): RowMemory {
   const source = { monotonic: () => performance.now(), ...given };
   const lists = createLists(source, maxBytes);
 
+  /** Returns an owner's rows with the latest changes; undefined: they are not in memory, and were not read in time. */
   async function currentOf(list: RememberableList, whose: RowsOfOwner): Promise<KnownRows | undefined> {
     const remembered = lists.of(list, whose);
     remembered.usedAt = source.monotonic();
@@ -248,6 +255,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
       const key = JSON.stringify([table, ...whose.owner.filter((value) => typeof value === "string")]);
       const present = lists.get(key);
       if (present !== undefined) return present;
+      // Runs only after `made`, the new entry, is complete.
       const refresh = askTogether(async () => {
         const { known } = made;
         if (known === undefined) return undefined;

@@ -115,6 +115,7 @@ const BYTES_OF_TEXT = 64;
  * milliseconds for a million rows.
  */
 export class SortedRows {
+  /** The number of rows. The arrays are longer. */
   size = 0;
   readonly #ids = new PackedIds();
   #times = new Float64Array(0);
@@ -221,6 +222,7 @@ export class SortedRows {
     return { ids, total: isCounted ? passed : undefined };
   }
 
+  /** Returns the indexes of the rows to select from: from the first one up to, not including, the second one. */
   #range(direction: "asc" | "desc", after: RowKey | undefined): readonly [number, number] {
     if (after === undefined) return [0, this.size];
     const at = this.#place(after);
@@ -251,6 +253,7 @@ export class SortedRows {
     return at < this.size && this.#compare(at, key) === 0;
   }
 
+  /** Writes the row `index` of the given rows to the place `at`. */
   #set(at: number, { ids, times, columns }: ReadRows, index: number): void {
     this.#ids.set(at, ids[index] ?? "");
     this.#times[at] = times[index] ?? 0;
@@ -262,6 +265,7 @@ export class SortedRows {
     }
   }
 
+  /** Returns the number that stands for a text in a column, and gives a new text the next number. */
   #codeFor(name: string, value: string | number | null | undefined): number {
     if (value === null || value === undefined) return NO_TEXT;
     const codes = columnOf(this.#codes, name);
@@ -284,6 +288,7 @@ export class SortedRows {
       column.copyWithin(to, from, end);
   }
 
+  /** Makes room for so many rows. */
   #reserve(rows: number): void {
     const capacity = this.#times.length;
     if (rows <= capacity) return;

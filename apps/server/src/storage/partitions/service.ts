@@ -193,6 +193,7 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
   return true;
 }
 
+/** Tells whether a table's default partition has rows of the days from `day` to the end of that day's partition. */
 async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
   for (const system of await everySystemOf(db))
     if (await findDays(db, defaultColumnOf(table), system.system_id, day, endOf(table, day))) return true;
@@ -215,6 +216,7 @@ export async function dropPastDays(context: PartitionContext, table: DailyTable)
   }
 }
 
+/** Drops the partition that begins on a day, with the rows of other tables that belong to the day. */
 async function dropDay(tx: Transaction, table: DailyTable, systems: readonly string[], day: string): Promise<void> {
   await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
   await deletePartition(tx, table, day);

@@ -21,10 +21,12 @@ import {
  * token, which our processes write on the primary, shows that the replica follows this primary (replica.rules.ts).
  */
 
-/** Whether the replica answered a read, or why the primary did. */
-export type ReadOutcome = (typeof READ_OUTCOMES)[number];
-
+/**
+ * Whether the replica answered a read, or why the primary did: no connection to the replica could be used (`left_out`), the
+ * replica did not replay the position in time (`behind`), or its statement failed (`failed`).
+ */
 export const READ_OUTCOMES = ["replica", "left_out", "behind", "failed"] as const;
+export type ReadOutcome = (typeof READ_OUTCOMES)[number];
 
 export interface ReplicaReadsOptions {
   readonly replica: Replica;
@@ -231,6 +233,7 @@ function openPrimary({ primaryUrl, newToken }: ReplicaOptions) {
   };
 }
 
+/** Opens the connections to the replica: those that quick reads share, and those for one filtered read at a time. */
 function openConnections({ replicaUrl, observer, monotonic, filtered }: ReplicaOptions) {
   const open = (
     count: number,

@@ -28,7 +28,7 @@ const states = statement(
        order by due_at, unit limit $3) as due`,
 );
 
-/** @param limit the maximum number of units in `due` */
+/** Returns the state of a work's units in a system. @param limit the maximum number of units in `due` */
 export async function findUnitStates(
   db: Queryable,
   systemId: string,
@@ -58,6 +58,7 @@ export async function insertRun(
   return row?.run ?? "";
 }
 
+/** Records that a run has ended, whether it succeeded or not. */
 export async function deleteRun(db: Queryable, systemId: string, work: WorkName, run: string): Promise<void> {
   await db.query(end, [systemId, work, run]);
 }

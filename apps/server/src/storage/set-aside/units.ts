@@ -21,6 +21,7 @@ export interface UnitWork {
   readonly onError: (error: unknown, systemId: string) => void;
 }
 
+/** The result of processing a batch. */
 export interface Swept {
   /** On how many units it worked. */
   readonly swept: number;
@@ -83,6 +84,7 @@ export async function sweepUnits(work: UnitWork, systemId: string, limit: number
   return { swept, isMore: isMore && swept + isolation.failed > 0 };
 }
 
+/** Counts a crash for each unit of the runs that have not ended in time, and reports those that are set aside for it. */
 async function recordCrashes(
   { db, work, onError }: Pick<UnitWork, "db" | "work" | "onError">,
   systemId: string,
@@ -158,6 +160,8 @@ interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
 /** How long to wait for another process that works on the unit. */
 const OTHER_RUN_TIMEOUT_MS = 5_000;
 const OTHER_RUN_POLL_INTERVAL_MS = 100;
+/** The most due units among which the one to run is searched for. */
+const MAX_DUE = 1_000;
 
 /** Thrown when a unit is not run now, because it may have ended a process. */
 class UnitKeptApart extends Error {
@@ -192,10 +196,10 @@ export async function forgetUnit({ db, work, systemId, unit }: Omit<UnitGuard, "
 /** Waits while another run works on the unit. @returns whether the unit has failed before */
 async function waitForUnit({ db, work, systemId, unit, onError }: UnitGuard): Promise<boolean> {
   for (let leftMs = OTHER_RUN_TIMEOUT_MS; ; leftMs -= OTHER_RUN_POLL_INTERVAL_MS) {
-    let states = await findUnitStates(db, systemId, work, 1_000);
+    let states = await findUnitStates(db, systemId, work, MAX_DUE);
     if (states.has_left_behind) {
       await recordCrashes({ db, work, onError }, systemId);
-      states = await findUnitStates(db, systemId, work, 1_000);
+      states = await findUnitStates(db, systemId, work, MAX_DUE);
     }
     if (!states.apart.includes(unit)) return false;
     if (states.due.includes(unit)) return true;

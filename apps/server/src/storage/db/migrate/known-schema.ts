@@ -34,7 +34,7 @@ export class UnknownSchemaError extends Error {
 }
 
 /** Returns the error to report when the table `migrations` cannot be read: it may belong to another program. */
-export function explainUnknownBook(error: unknown): unknown {
+export function explainUnreadableMigrations(error: unknown): unknown {
   if (codeOf(error) !== sqlState.undefinedColumn) return error;
   return new UnknownSchemaError(
     "its table `migrations` is of another program, or of a version of this one before 0.1.0",
@@ -55,13 +55,8 @@ export async function assertKnownSchema(
     recorded.length === BASE && recorded.every(({ number, applied_at: at }) => number <= BASE && at !== null);
   if (!isBase) return;
   const base = migrations.filter(({ number }) => number <= BASE);
-  if (
-    (await fingerprintOf(
-      db,
-      base.flatMap(({ steps }) => steps.map(({ sql }) => sql)),
-    )) === BASE_FINGERPRINT
-  )
-    return;
+  const sqlOfBase = base.flatMap(({ steps }) => steps.map(({ sql }) => sql));
+  if ((await fingerprintOf(db, sqlOfBase)) === BASE_FINGERPRINT) return;
   throw new UnknownSchemaError("a version of this program before 0.1.0 made its tables");
 }
 

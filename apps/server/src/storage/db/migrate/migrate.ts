@@ -33,6 +33,19 @@ import { BATCH_CONDITION, lockedTables, splitStatements, type Step } from "./sch
  * locks, because requests for the same tables queue up behind it.
  */
 
+/** Options for applying one step of a migration (schema-change.rules.ts says what a step is). */
+interface StepOptions {
+  /** Reports what a step, or the whole migration, waits for, for the log. */
+  readonly report?: (message: string) => void;
+  /** Limits how long a step waits for a lock, and so how long later requests for the lock wait. */
+  readonly lockTimeoutMs?: number;
+  /** The most attempts of each step to get its locks. */
+  readonly lockAttempts?: number;
+  /** Rows of a batch. Too low: costs more transactions. Too high: locks their rows for longer. */
+  readonly batchRows?: number;
+}
+
+/** Options for applying all pending migrations. */
 export interface MigrateOptions extends StepOptions {
   /** The number of the last migration to apply; all when left out. */
   readonly last?: number | undefined;
@@ -40,6 +53,7 @@ export interface MigrateOptions extends StepOptions {
   readonly program?: Program;
 }
 
+/** Milliseconds between two attempts to become the one process that migrates. */
 const WAIT_INTERVAL_MS = 200;
 /** Milliseconds between two lines about waiting. */
 const REPORT_INTERVAL_MS = 10_000;
@@ -105,6 +119,7 @@ async function becomeMigrator(
   }
 }
 
+/** Applies the migrations that the database lacks, up to `last`. @returns their file names */
 async function applyPending(
   session: MigrationSession,
   program: Program,
@@ -123,6 +138,7 @@ async function applyPending(
   return names;
 }
 
+/** Applies the steps of one migration that are not applied yet. */
 async function apply(
   session: MigrationSession,
   migration: Migration,
@@ -150,27 +166,30 @@ async function apply(
   }
 }
 
-/** Options for applying migrations. */
-interface StepOptions {
-  /** Reports what a step, or the whole migration, waits for, for the log. */
-  readonly report?: (message: string) => void;
-  /** Limits how long a step waits for a lock, and so how long later requests for the lock wait. */
-  readonly lockTimeoutMs?: number;
-  /** The most attempts of each step to get its locks. */
-  readonly lockAttempts?: number;
-  /** Rows of a batch. Too low: costs more transactions. Too high: locks their rows for longer. */
-  readonly batchRows?: number;
-}
-
 /** Too low: finds no gap between transactions. Too high: a longer stall for other users of the table. */
 const LOCK_TIMEOUT_MS = 200;
 /** Five minutes in total with the pauses in between: longer than any of our transactions except imports and backups. */
 const LOCK_ATTEMPTS = 65;
+/** The pause after the first attempt to get a lock, which doubles with each attempt up to the maximum. */
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
 const BATCH_ROWS = 1_000;
 
-/** Applies a step of a migration and records it. A call after a crash continues the interrupted step. */
+type Backfill = Extract<Step, { readonly kind: "backfill" }>;
+
+/**
+ * The position of a backfill: the primary key of the last row, which begins with the system. Only the system, once all rows
+ * of the system are done.
+ */
+type Position = readonly string[];
+
+/** Work of a step that takes locks, and fails if it does not get them in time. */
+type LockingWork = (lockTimeoutMs: number) => Promise<void>;
+
+/**
+ * Applies a step of a migration and records it. A call after a crash continues the interrupted step.
+ * @param position where an interrupted backfill continues; null: at the first row, or the step is no backfill
+ */
 async function runStep(
   session: MigrationSession,
   migration: Migration,
@@ -222,6 +241,11 @@ async function runAlone(session: MigrationSession, sql: string): Promise<void> {
   await session.run(sql);
 }
 
+/**
+ * Runs a backfill, batch by batch.
+ * @param record records the position after a batch, in the batch's transaction
+ * @param retried repeats work until it gets its locks
+ */
 async function runBackfill(
   session: MigrationSession,
   backfill: Backfill,
@@ -246,8 +270,6 @@ async function runBackfill(
     await sleep(Math.min(performance.now() - startedAt, MAX_PAUSE_MS));
   }
 }
-
-type LockingWork = (lockTimeoutMs: number) => Promise<void>;
 
 /** Repeats `work` with growing pauses while it does not get a lock, or loses a deadlock. */
 async function untilLocked(
@@ -284,14 +306,6 @@ function describeHolders(holders: readonly LockHolder[]): string {
     )
     .join("; ");
 }
-
-type Backfill = Extract<Step, { readonly kind: "backfill" }>;
-
-/**
- * The position of a backfill: the primary key of the last row, which begins with the system. Only the system, once all rows
- * of the system are done.
- */
-type Position = readonly string[];
 
 /** One batch of a backfill. */
 interface Batch {
@@ -344,9 +358,9 @@ async function findBatchIn(
   // Undefined when fewer rows are left: then the batch contains all remaining rows of the system.
   const end = await findRow(db, key, after, batchRows - 1);
   // The values of `end` follow those of `after` among the parameters.
-  const upper = end === undefined ? "" : ` and ${compare(key, "<=", after.length + 1)}`;
+  const upper = end === undefined ? "" : ` and ${comparison(key, "<=", after.length + 1)}`;
   return {
-    sql: sql.replaceAll(BATCH_CONDITION, `(${isAfter(key, after)}${upper})`),
+    sql: sql.replaceAll(BATCH_CONDITION, `(${conditionAfter(key, after)}${upper})`),
     values: [...after, ...(end ?? [])],
     end: [...after.slice(0, 1), ...(end ?? [])],
   };
@@ -356,22 +370,24 @@ async function findBatchIn(
 async function findRow(db: Runner, key: Key, after: Position, offset: number): Promise<readonly string[] | undefined> {
   const { table, columns } = key;
   const text = `select array[${columns.map((column) => `${column}::text`).join(", ")}] as key from ${table}
-    where ${isAfter(key, after)} order by ${columns.join(", ")} offset ${offset} limit 1`;
+    where ${conditionAfter(key, after)} order by ${columns.join(", ")} offset ${offset} limit 1`;
   const [row] = await db.query<{ key: string[] }>(statement("", text), after);
   return row?.key;
 }
 
 /** Returns the condition on rows after a position. The position's values are the first parameters. */
-function isAfter(key: Key, after: Position): string {
+function conditionAfter(key: Key, after: Position): string {
   const system = `${key.table}.system_id = $1`;
-  return after.length === 1 ? system : `${system} and ${compare(key, ">", 2)}`;
+  return after.length === 1 ? system : `${system} and ${comparison(key, ">", 2)}`;
 }
 
-function compare({ columns }: Key, operator: string, firstParameter: number): string {
+/** Returns SQL that compares a row's key with parameters. @param firstParameter the number of the first one */
+function comparison({ columns }: Key, operator: string, firstParameter: number): string {
   const parameters = columns.map((_, index) => `$${firstParameter + index}`);
   return `(${columns.join(", ")}) ${operator} (${parameters.join(", ")})`;
 }
 
+/** Returns the id of the system that follows another one (undefined: of the first system); null: there is none. */
 async function findSystem(db: Runner, after: string | undefined): Promise<string | null> {
   const next = statement("", "select min(system_id) as id from systems where system_id > $1");
   const [row] = await db.query<{ id: string | null }>(next, [after ?? ""]);
@@ -386,6 +402,7 @@ const keyColumns = statement(
    where i.indrelid = $1::text::regclass and i.indisprimary order by k.n`,
 );
 
+/** Returns the primary key of a table. @throws Error if it is not the system followed by other columns */
 async function findKey(db: Runner, table: string): Promise<Key> {
   const [first, ...rest] = (await db.query<{ name: string }>(keyColumns, [table])).map(({ name }) => name);
   if (first !== "system_id" || rest.length === 0) {

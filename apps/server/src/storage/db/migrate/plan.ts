@@ -31,6 +31,7 @@ export interface PlannedStatement {
   readonly estimated_seconds: number | null;
 }
 
+/** A lock that a statement will take, and the size of its table. */
 export interface PlannedLock {
   readonly table: string;
   readonly lock: LockMode;
@@ -55,6 +56,7 @@ export async function planMigrations(db: Runner, program?: Program): Promise<Pla
   return statements.map((statement) => plan(statement, sizes));
 }
 
+/** A statement of a step that is still to be applied. */
 interface PendingStatement {
   readonly migration: string;
   readonly step: number;
@@ -86,6 +88,7 @@ function plan({ statement, ...pending }: PendingStatement, sizes: readonly Table
   return { ...planned, locks, work: change.work, estimated_seconds: seconds };
 }
 
+/** Returns the locks of a statement. One that names only an index locks the table of this index. */
 function locksOf(change: SchemaChange | undefined, sizes: readonly TableSize[]): readonly TableLock[] {
   const index = change?.index;
   if (index === undefined) return change?.locks ?? [];

@@ -9,6 +9,7 @@ export interface Program {
   readonly migrations: readonly Migration[];
 }
 
+/** A file of migrations/, which changes the schema in one or more steps. */
 export interface Migration {
   readonly number: number;
   /** The file's name. */

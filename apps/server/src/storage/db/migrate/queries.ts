@@ -3,7 +3,7 @@ import { codeOf, sqlState } from "../errors.ts";
 import { IS_DISTRIBUTED } from "../sql-fragments.ts";
 import { statement } from "../statement.ts";
 import type { RecordedMigration } from "./compatibility.rules.ts";
-import { explainUnknownBook } from "./known-schema.ts";
+import { explainUnreadableMigrations } from "./known-schema.ts";
 import type { Migration } from "./program.ts";
 
 /** Anything that runs statements: a pool, a transaction, or the session that migrates. */
@@ -81,7 +81,7 @@ export async function listRecordedMigrations(db: Runner): Promise<RecordedMigrat
   try {
     return await db.query<RecordedMigration>(recorded);
   } catch (error) {
-    if (codeOf(error) !== sqlState.undefinedTable) throw explainUnknownBook(error);
+    if (codeOf(error) !== sqlState.undefinedTable) throw explainUnreadableMigrations(error);
     return [];
   }
 }
@@ -110,6 +110,7 @@ export async function findIndexState(db: Runner, name: string): Promise<"none" |
 
 const distributed = statement("migrations.distributed", `select ${IS_DISTRIBUTED} as found`);
 
+/** Tells whether Citus distributes the database over several servers. */
 export async function findWhetherDistributed(db: Runner): Promise<boolean> {
   return (await db.query<{ found: boolean }>(distributed, [])).some(({ found }) => found);
 }

@@ -110,6 +110,7 @@ export type Step =
 /** The placeholder in a backfill's statement for the condition that selects the rows of a batch. */
 export const BATCH_CONDITION = ":batch";
 
+/** Comments in a migration: the kind of the step that follows, and the oldest version that works on the changed schema. */
 const MARKER = /^[ \t]*-- *step: *(.*?) *$/m;
 const OLDEST_PROGRAM = /^-- *oldest program: *(\d+\.\d+\.\d+) *$/m;
 
@@ -149,6 +150,7 @@ function createStep(marker: string, sql: string): Step {
   return { kind: "backfill", sql, table };
 }
 
+/** The effect of a statement that locks no existing table. */
 const nothing: SchemaChange = { locks: [], work: "none" };
 
 /** Returns the effect of a statement that locks one table. */
@@ -161,6 +163,7 @@ const on = (table: string | undefined, mode: LockMode, more: Partial<SchemaChang
 /** A unique index forbids duplicates, which an older program may still write. */
 const refusing = (unique: string | undefined) => (unique === undefined ? {} : { narrows: "duplicates" });
 
+/** Advice to replace statements and actions that block requests for long. */
 const BACKFILL = "write `-- step: backfill <table>` and a statement with `where :batch`";
 const CONCURRENTLY = "write `concurrently`, in `-- step: autocommit`";
 
@@ -249,6 +252,7 @@ const BY_INDEX =
 
 const DUPLICATES = "duplicates";
 
+/** The effect of a foreign key. @param target the table that it refers to */
 const foreignKey = (target: string, isValidated: boolean): Action => ({
   mode: "share row exclusive",
   other: { table: target, mode: "share row exclusive" },
@@ -347,6 +351,7 @@ function actionBy(action: string): Action | undefined {
 /** Functions with one value for the whole statement. PostgreSQL stores such a default once instead of in each row. */
 const STABLE = /\b(?:now|transaction_timestamp|statement_timestamp)\(\)/g;
 
+/** Returns the effect of adding a column. @param definition its type, and what follows the type */
 function addColumn(definition: string): Action {
   const target = /\breferences (\w+)/.exec(definition)?.[1];
   const given = /\bdefault (.*)$/.exec(definition)?.[1];
