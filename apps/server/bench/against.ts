@@ -34,6 +34,7 @@ import { tripLines } from "./workload/trip-file.ts";
  *   pnpm bench against ../before import    an import of trips
  *   pnpm bench against . log               rides with the log of vehicle events in this service, without it in the other
  */
+/** The directory of the other checkout, and the one part to run; "": every part but `log`. */
 const [other = "", only = ""] = process.argv.slice(2);
 /**
  * Turns of rides; imports have a fifth as many. A turn takes half a second, so that a slow moment of the machine affects
@@ -134,6 +135,7 @@ async function run(side: Side, connectionString: string, words: readonly string[
   return (await promisify(execFile)(process.execPath, args, { env })).stdout;
 }
 
+/** A side whose service runs, with a city in its database. */
 interface ServedCity {
   readonly side: Side;
   readonly server: ServerProcess & { readonly url: string };
@@ -142,6 +144,7 @@ interface ServedCity {
   readonly world: World;
 }
 
+/** Creates keys and a city on a side, and starts its service. */
 async function openCity(side: Side): Promise<ServedCity> {
   const issue = async (...whose: string[]) => {
     const words = ["keys", "issue", ...whose, "--rate-limit", "1000000"];
@@ -173,6 +176,7 @@ async function compareLoads(sides: readonly Side[], loads: typeof LOADS): Promis
   }
 }
 
+/** Runs a load on both sides in turns, and prints what a command or poll costs each of them. */
 async function compareLoad(cities: readonly ServedCity[], name: string, load: Load): Promise<void> {
   const costs = cities.map((): Cost => ({ turns: [], service: 0, postgres: 0, commands: 0 }));
   const partsOf = ({ side, server }: ServedCity) =>
@@ -214,6 +218,7 @@ async function ride(
     const { status, body } = await client.ask({ ...asked, body: JSON.stringify({ items }) });
     if (status !== 200 || !body.includes('"failed":0')) throw new Error(`${verb}: ${status} ${body.slice(0, 300)}`);
   };
+  // The factors are primes, so that the turns spread over all bikes and stations.
   // A warm-up has a negative turn, and so a negative index: then the request takes the bike at `n`.
   const bikeOf = (n: number) => world.bikes[(turn * 7919 + n) % world.bikes.length] ?? world.bikes[n];
   const stationOf = (n: number) => world.stations[(turn * 31 + n * 17) % world.stations.length] ?? world.stations[0];
@@ -303,6 +308,7 @@ async function importTrips(side: Side, file: string): Promise<{ processor: numbe
   const passed = performance.now() - begun;
   const processor = (await processorTimeOf(process.pid)).ended - ended + (await postgresMicroseconds(db)) - postgres;
   await dropDatabase(db.connectionString, name);
+  // Bikes and start times are random, so a few trips get the same ride id and are rejected.
   if (created < TRIPS * 0.999) throw new Error(`${created} of ${TRIPS} trips were imported`);
   return { processor, passed };
 }

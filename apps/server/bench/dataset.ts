@@ -2,6 +2,7 @@ import type { Database, Transaction } from "../src/storage/db/database.ts";
 
 /** The numbers of bikes and stations of the made-up system, as in Citi Bike. */
 export const BIKES = 26_000;
+/** The stations with rides, and all stations. */
 const RIDDEN_STATIONS = 1_800;
 const LISTED_STATIONS = 2_000;
 
@@ -53,6 +54,7 @@ export async function fillMonthWithRides(db: Database, rides: number, from: stri
   await db.transaction((tx) => tx.run("update stations set region_id = 'region-' || substr(id, 9, 2)"));
 }
 
+/** Rides that one statement inserts: those with the numbers `first` to `last`. */
 interface MadeRides {
   readonly first: number;
   readonly last: number;
@@ -63,6 +65,7 @@ interface MadeRides {
   readonly seconds?: number;
 }
 
+/** Returns the SQL that inserts rides. The older half of all rides has only five different times of change. */
 function insertRides({ first, last, rides, lastStart, seconds = RIDE_MS / 1000 }: MadeRides): string {
   // SQL of a station's id. A pseudo-random number from 0 to 1, the same in every run, is raised to a power, so that some
   // stations are busier.
@@ -101,6 +104,7 @@ async function dropIndexes(db: Database, restored?: string): Promise<() => Promi
     });
 }
 
+/** Fills a database with all stations, each with 8 bikes and 12 docks. */
 async function fillWithStations(tx: Transaction): Promise<void> {
   await tx.run(`
     insert into stations (system_id, id, name, lat, lon, capacity, is_installed, is_renting, is_returning, num_bikes_available,

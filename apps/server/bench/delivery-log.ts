@@ -23,8 +23,8 @@ const night = { since: back(1.5), until: back(1) };
 const middle = { until: back(15) };
 
 /**
- * Returns the filters by their names in the report. Rates such as "1 in 25,000" are those in the log of the searched
- * endpoint.
+ * Returns the filters by their names in the report. The rates in the names, such as "1 in 25,000", are those in the log of
+ * the searched endpoint.
  */
 async function filters(): Promise<Readonly<Record<string, DeliveryFilter>>> {
   const { deliveries } = await listDeliveries(

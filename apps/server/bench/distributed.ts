@@ -44,6 +44,7 @@ const { url: databaseUrl, break: breakCommand, mend: mendCommand } = values;
 if (databaseUrl === undefined) throw new Error("--url names the coordinator's database");
 const READERS = 3;
 
+/** A system whose clients send requests. */
 interface LoadedService extends LoadedSystem {
   readonly workload: Workload;
 }

@@ -31,6 +31,7 @@ try {
   await sets.close();
 }
 
+/** An export, and the directory in which its file is written. */
 interface Measured {
   readonly directory: string;
   readonly connectionString: string;

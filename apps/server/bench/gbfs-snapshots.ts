@@ -76,6 +76,7 @@ await onPostgres(async ({ connectionString }) => {
   await context.db.close();
 });
 
+/** Reads and applies the feeds of a minute once, and prints how long it takes. */
 async function round(
   { db, ids, clock }: BenchContext,
   what: string,

@@ -73,6 +73,7 @@ async function exportRides(connectionString: string, { rowFile }: Files): Promis
   await client.end();
 }
 
+/** Writes the file with the converted rides into the table of rides, by `copy` alone. */
 function copyRides(db: Database, { rowFile }: Files): Promise<void> {
   return db.transaction(async (tx) => {
     await tx.run("set local statement_timeout = 0");
@@ -83,7 +84,11 @@ function copyRides(db: Database, { rowFile }: Files): Promise<void> {
   });
 }
 
-/** Runs `work`, and prints its time and processor time. @returns rows a second */
+/**
+ * Runs `work`, and prints its time and processor time.
+ * @param work returns the time at which it had read its file, if it reads the whole file first
+ * @returns rows a second
+ */
 async function measure(name: string, db: Database, work: () => Promise<number | void>): Promise<number> {
   const postgresBefore = await postgresMicroseconds(db);
   const ownBefore = process.cpuUsage();

@@ -25,6 +25,7 @@ const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
 
 const LISTS = Object.keys(listFilters) as ListName[]; // the keys are those of its type
 
+/** The work to answer one page of a filtered list. `page` is its name in `pagesOf`. */
 interface Measured {
   readonly combination: Combination;
   readonly page: string;

@@ -31,8 +31,10 @@ const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 3);
 const TURN_MS = 1000 * Number(process.env["BENCH_SECONDS"] ?? 4);
 const WARM_UP_MS = 1_000;
 const PARTNERS = 8;
+/** How many callers, each over its own connection, send single commands at the same time. */
 const CALLERS = 64;
 
+/** The result of one run of a load: the answered calls, and percentiles of their milliseconds. */
 interface Turn extends Percentiles {
   readonly calls: number;
 }
@@ -82,6 +84,7 @@ await onPostgres(async ({ directory, connectionString }) => {
   }
 });
 
+/** A service with a city, and the keys of its callers. */
 interface City {
   readonly url: string;
   readonly world: World;
@@ -89,6 +92,7 @@ interface City {
   readonly keys: readonly string[];
 }
 
+/** Returns the loads that send requests to the service. They throw when a response is unexpected. */
 function scenarioLoads({ url, world, operatorKey, keys }: City): Load[] {
   let runs = 0;
   return SCENARIOS.map(({ name, scenario, commandsPerCall, connections }) => ({
@@ -152,6 +156,7 @@ async function durableRowLoad(db: Database): Promise<Load> {
   };
 }
 
+/** A load with its results. */
 interface Measured {
   readonly load: Load;
   readonly turns: Turn[];
@@ -159,6 +164,7 @@ interface Measured {
   readonly used: { server: number; postgres: number };
 }
 
+/** Measures the loads in turns and prints the results. The first load is the one of batches, the last the durable row. */
 async function measure(loads: readonly Load[], db: Database, serverPid: number): Promise<void> {
   const all = loads.map((load): Measured => ({ load, turns: [], used: { server: 0, postgres: 0 } }));
   for (const load of loads) await load.run(WARM_UP_MS);

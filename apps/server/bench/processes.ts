@@ -46,6 +46,7 @@ export async function startServer(
 /** The environment with which the examples in deploy/ run the service. */
 export const DEPLOYED = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "2" } as const;
 
+/** The program of this checkout. */
 export const MAIN = join(import.meta.dirname, "../src/main.ts");
 
 /** Starts the service. @param args options of `serve` @param main the path of main.ts, which may be in another checkout */
@@ -99,6 +100,7 @@ export function describeMachine(): string {
   return `${cpus().length} cores, load before ${loadavg()[0]?.toFixed(2)}, Node ${process.versions.node}`;
 }
 
+/** Prints a line of the report. */
 export function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }

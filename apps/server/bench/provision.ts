@@ -23,10 +23,12 @@ export const LOOPBACK_RULES = {
   allowPorts: [{ from: 1, to: 65_535 }],
 };
 
+/** The context of commands on a bench's database. */
 export interface BenchContext extends ActorContext {
   readonly db: Database;
 }
 
+/** Connects to a database. Statements have no time limit unless `options` sets one. */
 export function openContext(connectionString: string, options: Partial<DatabaseOptions> = {}): BenchContext {
   const clock = () => Date.now();
   const db = openDatabase({ connectionString, statementTimeoutMs: 0, ...options });
@@ -50,6 +52,7 @@ export async function openNewSystem(connectionString: string): Promise<BenchCont
   return context;
 }
 
+/** A partner and its key. */
 export interface PartnerKey {
   readonly partnerId: string;
   readonly key: string;
@@ -67,6 +70,7 @@ export async function makePartner(
   return { partnerId, key: issued.key };
 }
 
+/** Creates a key of the operator's backend. */
 export async function makeOperatorKey(context: ActorContext, systemId = SYSTEM_ID): Promise<string> {
   const input = { systemId, partnerId: null, scopes: [], rateLimit: NO_LIMIT } as const;
   return (await issueKey(context, input)).key;

@@ -14,6 +14,7 @@ import { makeCertificate } from "../test/servers/certificates.ts";
 import { startServer } from "./processes.ts";
 import { LOOPBACK_RULES } from "./provision.ts";
 
+/** Beginnings of responses, and bytes that fill them. */
 const head = "HTTP/1.1 200 OK\r\n";
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
 const wide = Buffer.alloc(65_536, "x");
@@ -72,6 +73,7 @@ if (first === "receivers") await receive(second);
 else if (first === "measure") await measure(Number(second), JSON.parse(third) as Receivers, Number(attempts));
 else await measureAll(first, second, third);
 
+/** Starts the receivers, and measures each kind whose name contains `part`. */
 async function measureAll(attemptsEach: string, scheme: string, part: string): Promise<void> {
   const script = fileURLToPath(import.meta.url);
   const receivers = await startServer(script, ["receivers", scheme], {});
@@ -87,6 +89,7 @@ async function measureAll(attemptsEach: string, scheme: string, part: string): P
   }
 }
 
+/** Runs the receivers, and prints their ports as JSON (`Receivers`). */
 async function receive(scheme: string): Promise<void> {
   process.once("SIGTERM", () => process.exit(0));
   const ports: number[] = [];
@@ -106,6 +109,7 @@ async function receive(scheme: string): Promise<void> {
   console.log(JSON.stringify({ ports, ca: certificate?.cert }));
 }
 
+/** Measures the attempts to one kind of receivers. @param index the kind's index in `kinds` */
 async function measure(index: number, { ports: [healthy = 0, ...evil], ca }: Receivers, count: number): Promise<void> {
   const sender = createSender({ rules: LOOPBACK_RULES, tls: { ca } });
   const urls = [healthy, evil[index]].map((port) => `${ca === undefined ? "http" : "https"}://127.0.0.1:${port}/`);

@@ -19,12 +19,14 @@ const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 10);
 /** Milliseconds after each change of the load that are not measured, because the first poll has no query plan yet. */
 const WARM_UP_MS = 2_000;
 
+/** What is measured: a service, and the system whose deliveries its pages show. */
 interface Stage {
   readonly world: World;
   readonly service: { readonly url: string; readonly pid: number };
 }
 
 const agent = new Agent({ keepAlive: false });
+/** The events that all streams have received. */
 let received = 0;
 
 await onPostgres(async ({ directory, connectionString }) => {

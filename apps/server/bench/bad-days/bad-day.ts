@@ -15,7 +15,9 @@ export interface BadDay {
   prepare(): Promise<BadDaySetting>;
 }
 
+/** A prepared fault. */
 export interface BadDaySetting {
+  /** What the deployment has that others have not, such as another database. */
   readonly world?: Partial<BadDaysWorldOptions>;
   /** Causes the fault, and waits until everything works again. */
   happen(stage: Stage): Promise<void>;
@@ -34,6 +36,7 @@ export interface Stage {
   readonly errors: () => string;
 }
 
+/** What the fault did to callers and data. */
 export interface BadDayReport {
   readonly workload: WorkloadReport;
   readonly figures: Figures;

@@ -8,6 +8,7 @@ import { type BadDay, expectBack } from "./bad-day.ts";
  * service fail (SQLSTATE 53300), those of running processes and those of a process that starts.
  */
 
+/** Milliseconds for which no connection is free. */
 const TAKEN_MS = 15_000;
 /** Connections to open. It exceeds PostgreSQL's `max_connections`. */
 const WANTED = 220;
@@ -48,6 +49,7 @@ export const connections: BadDay = {
     }),
 };
 
+/** Takes every connection. @returns `control`, a connection that was opened before, and a function that ends the others */
 async function takeAll(connectionString: string): Promise<{ readonly control: Database; release(): Promise<void> }> {
   const control = openDatabase({ connectionString, maxConnections: 1 });
   // Opens this control connection before all connections are taken.

@@ -58,6 +58,7 @@ async function beFull(stage: Stage, ballast: string, directory: string): Promise
   note(isSame ? "PostgreSQL went on all the time" : "PostgreSQL had ended, and was started again");
 }
 
+/** Fills the file system with a file (`ballast`), except for `LEFT_BYTES`. */
 async function fill(ballast: string, directory: string): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   const bytes = bavail * bsize - LEFT_BYTES;

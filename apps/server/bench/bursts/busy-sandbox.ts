@@ -19,6 +19,7 @@ const PERIOD_SECONDS = 15;
 const MAX_P99_MS = 100;
 const CONNECTIONS = 10;
 const PARALLEL_KEYS = 10;
+/** The paths that the tests request in turn, below /sandbox/v1. */
 const WANTED = [
   "/scenarios/rush-hour",
   "/scenarios/rush-hour",

@@ -22,6 +22,7 @@ const WATCHED_SECONDS = Number(process.env["BENCH_SECONDS"] ?? 20);
 /** Milliseconds between two requests of the other partner, and between two readings of the memory. */
 const POLL_INTERVAL_MS = 50;
 
+/** A service that is attacked. */
 interface Target {
   readonly url: string;
   /** The attacker's key, with the usual 60 requests a minute. */
@@ -30,6 +31,7 @@ interface Target {
   readonly fastKey: string;
 }
 
+/** The requests of one hostile caller. */
 interface Burst {
   readonly name: string;
   /** Starts the burst. @returns a function that ends it */
@@ -50,6 +52,7 @@ const bursts: readonly Burst[] = [
 
 const bikesFeed = "/gbfs/3.0/vehicle_status.json";
 
+/** Measures every burst, and prints a line for each. */
 export function hostileCallers(): Promise<void> {
   return onPostgres(async ({ directory, connectionString }) => {
     const context = await openNewSystem(connectionString);
@@ -129,6 +132,7 @@ async function compressedBodies({ url, key }: Target): Promise<() => void> {
   return destroyAll(sockets);
 }
 
+/** Returns a request without a key. @param coding the accepted content coding; empty: none */
 function get(path: string, coding: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: a\r\n${coding === "" ? "" : `Accept-Encoding: ${coding}\r\n`}\r\n`;
 }

@@ -53,10 +53,13 @@ export interface Others {
   measure(when: "quiet" | "busy", seconds: number): Promise<void>;
   /** Prints a table. @returns whether every p99 during the burst is below the limit, and nothing failed */
   report(maxP99Ms: number): boolean;
+  /** The milliseconds of each request, by its name. */
   readonly waits: Readonly<Record<"quiet" | "busy", ReadonlyMap<string, number[]>>>;
+  /** Returns how many requests got another status than expected. */
   failed(): number;
 }
 
+/** Creates the other partner. @param kinds what it sends, each kind one request at a time */
 export function createOthers(url: string, key: string, kinds: readonly OtherKind[]): Others {
   const waits = { quiet: new Map<string, number[]>(), busy: new Map<string, number[]>() };
   let failed = 0;

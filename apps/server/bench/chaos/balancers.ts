@@ -45,12 +45,12 @@ export async function startBalancer(
   await writeFile(file, await (name === "haproxy" ? haproxyConfiguration(replaced) : nginxConfiguration(replaced)));
   const args = name === "haproxy" ? ["-db", "-f", file] : ["-c", file, "-p", directory, "-e", "stderr"];
   const child = spawn(name, args, { env: SEARCH_PATH, stdio: ["ignore", "ignore", "pipe"] });
-  const said: string[] = [];
-  child.stderr.setEncoding("utf8").on("data", (line: string) => said.push(line));
+  const errorOutput: string[] = [];
+  child.stderr.setEncoding("utf8").on("data", (line: string) => errorOutput.push(line));
   const ended = untilEnded(child);
   while (!(await isListening(replaced.https))) {
     if (child.pid === undefined) throw new Error(`${name} is not installed: apt-get install ${name}`);
-    if (child.exitCode !== null) throw new Error(`${name} ended: ${said.join("")}`);
+    if (child.exitCode !== null) throw new Error(`${name} ended: ${errorOutput.join("")}`);
     await sleep(5);
   }
   return {

@@ -79,6 +79,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Compone
   };
 }
 
+/** Sends a signal to a process and waits for its end. Does nothing if the process has ended. */
 async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");

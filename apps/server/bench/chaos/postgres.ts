@@ -7,7 +7,7 @@ import {
 import { childrenOf } from "@bikeshare/load";
 import type { Component, ComponentKind } from "./component.ts";
 
-/** A primary and its standby, each restarted by its supervisor. */
+/** A primary and its standby. Each is killed and restarted here, after the delay of its systemd unit. */
 export interface PostgresPair {
   readonly primaryUrl: string;
   readonly standbyUrl: string;
@@ -53,6 +53,7 @@ function component(kind: ComponentKind, server: PostgresServer): Component {
       await server.start();
       return performance.now() - from;
     },
+    // `close` of the pair ends both servers.
     stop: () => Promise.resolve(),
   };
 }

@@ -13,6 +13,7 @@ const MAX_MEMORY_GROWTH = 1.25;
 const MEMORY_NOISE_MIB = 16;
 /** Minimum samples before growth of memory is judged: in shorter runs memory still grows. */
 const SAMPLES_FOR_GROWTH = 100;
+/** The only error that callers may see. */
 const UNAVAILABLE = "503 unavailable";
 
 /** Returns the limits that a run exceeded, as sentences. */

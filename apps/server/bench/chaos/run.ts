@@ -44,6 +44,7 @@ export interface ChaosOptions {
   readonly onProgress: (line: string) => void;
 }
 
+/** One component that was killed, or restarted in order (`isRolling`), and what callers saw of it. */
 export interface Kill {
   readonly name: string;
   readonly kind: ComponentKind;
@@ -130,6 +131,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
+/** A deployment that runs, with everything that loads it and checks it. */
 interface World extends ChaosOptions {
   readonly stack: Stack;
   readonly system: PreparedSystem;
@@ -137,6 +139,7 @@ interface World extends ChaosOptions {
   readonly ledger: Ledger;
 }
 
+/** Kills the components under load, and compares the data with what was acknowledged. */
 async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInvariants">> {
   const { stack, system, receiver, ledger, seconds, killEverySeconds, onProgress } = world;
   // A given rate is taken as half of the capacity.
@@ -186,7 +189,10 @@ async function answeredAt(world: World, name: string, rate: number): Promise<num
   return answered >= rate * SERVED_SHARE && p99Ms < MAX_P99_MS ? answered : undefined;
 }
 
-/** Starts clients that together send `requestsPerSecond`. Each waits for its response, and then for a pause. */
+/**
+ * Starts clients that together send `requestsPerSecond`. Each waits for its response, and then for a pause.
+ * @param prefix what the clients' names begin with, so that each load has other clients
+ */
 function load(
   { stack, system, ledger, seed }: World,
   prefix: string,

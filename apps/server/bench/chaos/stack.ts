@@ -30,6 +30,7 @@ const SERVICE_RESTART_DELAY_MS = 1_000;
 /** Milliseconds before a restart: systemd's default, which Debian's Redis unit uses. */
 const REDIS_RESTART_DELAY_MS = 100;
 
+/** Starts the deployment on a PostgreSQL that runs already. `close` leaves that running. */
 export async function startStack({ directory, postgres, secretsFile, balancer: name }: StackOptions): Promise<Stack> {
   const redisPort = await findFreePort();
   const env = {

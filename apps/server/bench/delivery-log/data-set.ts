@@ -25,6 +25,7 @@ const PAUSED_DAYS = 7;
 /** After so many seconds the creation pauses, and the next run continues it, because other work may wait for the machine. */
 const MAX_SECONDS = 140;
 
+/** The opened data set. */
 export interface DeliveryLog {
   readonly db: Database;
   readonly connectionString: string;
@@ -37,6 +38,10 @@ export interface DeliveryLog {
   close(): Promise<void>;
 }
 
+/**
+ * Opens the data set with so many deliveries. Creates it first if it does not exist.
+ * @throws Error after `MAX_SECONDS` of creating it: the next call continues
+ */
 export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> {
   const directory = join(process.env["BENCH_DATA_DIR"] ?? join(tmpdir(), "bikeshare-bench-data"), "delivery-log");
   // If the bench runs as root, PostgreSQL runs under another account, which needs access to the directory.
@@ -95,6 +100,7 @@ async function prepare(connectionString: string): Promise<void> {
     await issueKey(context, { systemId: "main", partnerId, scopes: scopeNames });
   }
   for (const table of dailyTables) {
+    // Each call creates the partitions of a day and of the day after.
     for (let day = DAYS; day > 0; day -= 2)
       await createPartitions(world.db, table, addDays(dayOf(Date.now()), 1 - day));
   }
@@ -142,8 +148,9 @@ const queuePending = `
   on conflict (system_id, delivery_id) do nothing`;
 
 /**
- * Returns the SQL that inserts a day's deliveries. 97 % of the sent ones succeeded. `r` is pseudo-random, the same in every
- * run.
+ * Returns the SQL that inserts a day's deliveries. 97 % of the sent ones succeeded. `r` decides what became of a delivery:
+ * pseudo-random from 0 to 99,999, the same in every run; or 100,000 for one that was never sent, and 97,500 for a held one.
+ * @param number the number of the day, from 0
  */
 function insertDay(day: string, number: number, rows: number): string {
   const isUnsent = number === DAYS - 1 ? "endpoint > 1" : "false";

@@ -12,8 +12,10 @@ export interface LoadedSystem {
   readonly receiver: Receiver;
 }
 
+/** The clients of each system that ride, and those that hold reservations. */
 export const RIDERS = 6;
 export const HOLDERS = 6;
+/** Milliseconds between two attempts to drop the old copies of moved shards. */
 const CLEANUP_INTERVAL_MS = 500;
 
 interface SystemsOptions {

@@ -53,7 +53,7 @@ export async function fillWithHistory(db: Database, rows: number): Promise<void>
 /**
  * Creates a table of stations and how often each changes. The busiest changes five times as often as the average, half of
  * them a third as often. A quarter of the stations have been empty or full for up to 20 days. Twenty have always been
- * offline.
+ * offline. `flags` is as `readFlags` of city/history reads it: in use (7), and offline by the operator, or online.
  */
 async function insertStations(tx: Transaction, changesPerDay: number, begins: number): Promise<void> {
   await tx.run(`
@@ -80,7 +80,9 @@ async function insertStations(tx: Transaction, changesPerDay: number, begins: nu
 function insertDay(day: number, n: number, days: number): string {
   const isFirst = n === 0 || new Date(day).getUTCDate() === 1;
   const at = `timestamptz '${iso(day)}'`;
+  // SQL of a station's bikes after its change `k` of the day: up and down between empty and full.
   const wave = (k: string) => `abs((i * 7 + ${n} * per_day + ${k}) % (2 * capacity) - capacity)::int`;
+  // SQL that is true if the station is empty or full from before this day to the end.
   const stands = `still_days is not null and still_days >= ${days - n}`;
   return `
     insert into station_changes (system_id, station_id, at, changed_on, bikes, reserved, disabled, docks, docks_disabled, flags, by_type)
@@ -95,6 +97,7 @@ function insertDay(day: number, n: number, days: number): string {
     where at <= '${iso(HISTORY_ENDS)}' order by at, id`;
 }
 
+/** SQL that gives the stations the states of their last changes. */
 const lastStates = `
   update stations set state_since = last.at, updated_at = last.at, num_bikes_available = last.bikes, num_docks_available = last.docks,
     vehicle_types_available = case when last.bikes = 0 then '[]' else format('[{"vehicle_type_id":"classic","count":%s},{"vehicle_type_id":"ebike","count":%s}]',
@@ -102,6 +105,7 @@ const lastStates = `
   from (select distinct on (station_id) station_id, at, bikes, docks from station_changes order by station_id, at desc) as last
   where last.station_id = stations.id`;
 
+/** Returns SQL that inserts the sums over time that the service would have stored, and the rides under way. */
 function insertSums(begins: number): string[] {
   const ends = `timestamptz '${iso(HISTORY_ENDS)}'`;
   const sinceDays = (days: number) => iso(Math.max(begins, HISTORY_ENDS - days * DAY_MS));

@@ -17,6 +17,7 @@ import type { Meter } from "./work.ts";
 /** Items on each page. */
 export const LIMIT = 50;
 
+/** Reads a page of a list, with filters as their parameters' texts. */
 type Read = (filters: Readonly<Record<string, string>>, request: PageRequest<never>) => Promise<Page<unknown>>;
 
 /** Returns a function that reads a list as its endpoint does. */
@@ -28,6 +29,7 @@ export async function readerOf(name: ListName, db: Database, meter: Meter): Prom
   };
   const clock = () => Date.now();
   const whose = { systemId: "main", partnerId: PARTNER };
+  /** Parses `bbox`, as the contract does for a request. */
   const inMap = ({ bbox, ...filters }: Readonly<Record<string, string>>) => {
     const [west = 0, south = 0, east = 0, north = 0] = bbox?.split(",").map(Number) ?? [];
     return { ...filters, ...(bbox === undefined ? {} : { bbox: { west, south, east, north } }) };

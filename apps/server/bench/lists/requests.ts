@@ -47,6 +47,7 @@ const TABLES: Readonly<Record<ListName, string>> = {
 /** The columns of fields that have another name in the table. */
 const COLUMNS: Readonly<Record<string, string>> = { event: "name" };
 
+/** Returns values of a filter, as they occur in the data set. */
 async function samplesOf(db: Database, list: ListName, name: string, filter: Filter | undefined): Promise<Sample[]> {
   const [comparison, field = ""] = filter ?? ["equals"];
   const column = COLUMNS[field] ?? field;

@@ -131,6 +131,7 @@ async function leastProcessor(pids: readonly number[], read: () => Promise<unkno
   return least;
 }
 
+/** Returns the rows and index entries that a plan has read. */
 function visitedBy(plan: PlanNode): number {
   // Counts only nodes that read tables and indexes, not nodes that process rows further.
   return nodesOf(plan)
@@ -144,6 +145,7 @@ interface Explained {
   readonly "Planning Time": number;
 }
 
+/** Runs a statement several times, and returns the least of each figure. */
 async function leastOf(db: Database, sent: Sent, repetitions: number): Promise<DatabaseWork> {
   let least = { buffers: Infinity, visited: Infinity, executionMs: Infinity, planningMs: Infinity };
   for (let n = 0; n < repetitions; n++) {

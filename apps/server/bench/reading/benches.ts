@@ -13,7 +13,7 @@ import { type MeasuredService, type ServiceOptions, startService } from "./servi
  * frameworks, see peers.ts), a bare handler without the service's checks, and a constant buffer.
  */
 
-/** The data sets and settings that each part of the benchmark gets. */
+/** The data sets and settings that each part of `pnpm bench read` gets. (The one of provision.ts is for commands.) */
 export interface BenchContext {
   readonly sets: DataSets;
   /** The directory with the secrets of the services. */
@@ -100,6 +100,7 @@ export async function pagesBench(context: BenchContext): Promise<string> {
   }
 }
 
+/** The number of the page of 50 rides at depth 1,000,000. */
 const DEEP_PAGE = 20_000;
 
 /** Returns the paths of pages around depth 1,000,000, each at a different position of the list. */
@@ -147,13 +148,16 @@ export async function stationsBench(context: BenchContext): Promise<string> {
 /** Returns positions all over the list. No position is requested twice in a row, so no cache has the response. */
 export function spreadPositions(rides = PEER_RIDES): Position[] {
   const end = Date.parse("2025-12-31T00:00:00Z");
+  // In the newest 95 % of the list, so that a full page follows each position.
   const step = (rides * 0.95 * RIDE_MS) / 300;
   return Array.from({ length: 300 }, (_, index) => ({
     started_at: new Date(end - ((index * 7919) % 300) * step).toISOString(),
+    // Greater than the ids of made-up rides, which are hexadecimal.
     id: "M",
   }));
 }
 
+/** Starts the service on the data set with so many rides. */
 export async function startOn(
   { sets, directory }: BenchContext,
   rides: number,
@@ -162,6 +166,7 @@ export async function startOn(
   return startService(await sets.of(rides), join(directory, `service-${rides}`), options);
 }
 
+/** Measures subjects that read the data set with so many rides. */
 export async function measureOn(
   { sets, repetitions, seconds, connections, trailingMs }: BenchContext,
   rides: number,

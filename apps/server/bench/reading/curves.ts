@@ -43,6 +43,7 @@ export async function curvesBench(context: BenchContext): Promise<string> {
   ].join("\n");
 }
 
+/** Returns the picture with one curve for each kind of page, as SVG. */
 function draw(lines: readonly { readonly name: string; readonly values: readonly number[] }[]): string {
   const values = lines.flatMap((line) => line.values);
   const { at } = linearScale(SIZES.length - 1);
@@ -56,6 +57,7 @@ function draw(lines: readonly { readonly name: string; readonly values: readonly
   });
 }
 
+/** Returns the microseconds of processor time for each kind of page of a list with so many rides. */
 async function measureSize(context: BenchContext, rides: number): Promise<Record<string, number>> {
   const service = await startOn(context, rides);
   try {

@@ -31,6 +31,7 @@ export interface DataSets {
   close(): Promise<void>;
 }
 
+/** Starts the PostgreSQL server with the data sets. */
 export async function openDataSets(): Promise<DataSets> {
   const directory = process.env["BENCH_DATA_DIR"] ?? join(tmpdir(), "bikeshare-bench-data");
   // If the bench runs as root, PostgreSQL runs under another account, which needs access to the directory.
@@ -72,6 +73,7 @@ function connectionStringOf(base: string, database: string): string {
   return url.href;
 }
 
+/** Returns the databases of a data set, of all schemas and also of unfinished ones. */
 async function databasesOf(db: Database, rows: number, set: DataSetName): Promise<string[]> {
   const found = await db.query<{ name: string }>(
     { name: "", text: "select datname::text as name from pg_database where datname like $1" },

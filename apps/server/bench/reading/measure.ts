@@ -8,7 +8,7 @@ export interface Subject extends Requested {
   readonly name: string;
   /** The id of the server's process. */
   readonly pid: number;
-  /** The number of connections. Default: the same for all subjects. */
+  /** The number of connections, if not `MeasureOptions.connections`. */
   readonly connections?: number;
 }
 
@@ -32,6 +32,7 @@ export interface MeasureOptions {
   readonly trailingMs?: number | undefined;
 }
 
+/** Seconds of the first repetition. */
 const WARM_UP_SECONDS = 1.5;
 
 /**

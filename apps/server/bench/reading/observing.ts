@@ -6,6 +6,7 @@ import type { Subject } from "./measure.ts";
 import { type Ratio, report } from "./report.ts";
 import { type MeasuredService, startService } from "./service.ts";
 
+/** The Node options of a service without the request log. */
 const WITHOUT_LOG = `${DEPLOYED.NODE_OPTIONS} --import=${join(import.meta.dirname, "without-request-log.ts")}`;
 const RIDES = 100_000;
 /** Enough keys to write as many log entries as the limit allows, because each key may use only a share of it. */
@@ -30,6 +31,7 @@ export async function observingBench(context: BenchContext): Promise<string> {
     "not observed": none,
     "with the request log": { SLOW_REQUEST_MS: "0" },
     "with metrics": { ...none, METRICS_PORT: String(await findFreePort()) },
+    // SLOW_REQUEST_MS is not 0 by default.
     "with metrics and the log of slow requests": {
       ...{ NODE_OPTIONS: WITHOUT_LOG, METRICS_PORT: String(await findFreePort()) },
     },

@@ -13,6 +13,7 @@ const PEERS = join(import.meta.dirname, "../peers");
 const ROOT = join(import.meta.dirname, "../../../..");
 const run = promisify(execFile);
 
+/** A program that serves the same list with another framework. */
 export interface Peer {
   readonly name: string;
   readonly file: string;
@@ -22,6 +23,7 @@ export interface Peer {
   readonly page: (page: number) => string;
 }
 
+/** The position of a ride in the list. */
 export interface Position {
   readonly started_at: string;
   readonly id: string;
@@ -54,11 +56,13 @@ export async function installPeers(): Promise<void> {
   await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", PEERS]);
 }
 
+/** Starts a peer. @param args the connection string first */
 export function startPeer({ file }: Pick<Peer, "file">, args: readonly string[]): Promise<ServerProcess> {
   // Ignores their error output, in which they report each statement that is cancelled between two turns.
   return startServer(join(PEERS, file), args, { NODE_ENV: "production" }, "ignore");
 }
 
+/** Returns what is measured of a peer, or of another server whose first line is its address. */
 export function subjectOf(name: string, { firstLine, pid }: ServerProcess, paths: readonly string[]): Subject {
   return { name, base: firstLine, pid, paths };
 }

@@ -20,6 +20,7 @@ import { startService } from "./service.ts";
 const RIDES = 200_000;
 const WRITE_INTERVAL_MS = 5;
 
+/** Measures the service with and without a replica. @returns the report */
 export async function replicaBench({ repetitions, seconds, connections }: BenchContext): Promise<string> {
   const postgres = await startReplicatedPostgres();
   const context = await openNewSystem(postgres.primaryUrl);
@@ -58,6 +59,7 @@ export async function replicaBench({ repetitions, seconds, connections }: BenchC
   return text;
 }
 
+/** Returns how many reads the replica has answered, by the service's metrics. */
 async function answeredByReplica(metrics: HttpClient): Promise<number> {
   const { body } = await metrics.ask({ path: "/metrics" });
   return Number(/^bikeshare_replica_reads_total\{outcome="replica"\} (\d+)$/m.exec(body)?.[1]);

@@ -28,8 +28,8 @@ export interface Job {
   readonly data: string;
 }
 
-/** Where a contestant sends its deliveries, and with what secret and data. */
-export interface Far {
+/** The receivers to which a contestant sends its deliveries, the secret that signs them, and their data. */
+export interface Targets {
   readonly urls: readonly string[];
   readonly secret: string;
   readonly data: string;
@@ -43,6 +43,7 @@ const CONCURRENCY = 100;
 /** How many deliveries a worker of pg-boss fetches at once, and how many one job of graphile-worker has. */
 const BATCH = 500;
 
+/** Composes and signs a delivery's message, with the code of the service. */
 function messageOf(job: Job, secret: string) {
   const row = { ...job, occurred_at: new Date(job.occurred_at) };
   const secrets = [{ text: secret, expiresAt: null }];
@@ -56,7 +57,7 @@ interface Poster {
 }
 
 /** Signs and POSTs in the simplest way. */
-function poster({ secret }: Far): Poster {
+function poster({ secret }: Targets): Poster {
   const agent = new Agent({ connections: CONCURRENCY, pipelining: 1 });
   const post = async (job: Job) => {
     const message = messageOf(job, secret);
@@ -81,23 +82,24 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
   await Promise.all(Array.from({ length: CONCURRENCY }, lane));
 }
 
-function jobs(far: Far, n: number): Job[] {
+/** Returns deliveries to all receivers in turn. */
+function jobs(targets: Targets, n: number): Job[] {
   return Array.from({ length: n }, (_, i) => ({
-    url: far.urls[i % far.urls.length] ?? "",
+    url: targets.urls[i % targets.urls.length] ?? "",
     event: "ride.completed",
     delivery_id: `delivery_${String(i).padStart(28, "0")}`,
     occurred_at: new Date().toISOString(),
-    data: far.data,
+    data: targets.data,
   }));
 }
 
 /** Sends deliveries from memory, without a database. */
-function loop(name: string, far: Far, open: () => Poster): Contestant {
+function loop(name: string, targets: Targets, open: () => Poster): Contestant {
   let ready: Job[] = [];
   return {
     name,
     async prepare(n) {
-      ready = jobs(far, n);
+      ready = jobs(targets, n);
     },
     async start() {
       const { post, close } = open();
@@ -107,16 +109,17 @@ function loop(name: string, far: Far, open: () => Poster): Contestant {
   };
 }
 
-export function bareLoop(far: Far): Contestant {
-  return loop("bare undici", far, () => poster(far));
+/** Measures signing and POSTing with undici alone, as the standard for the others. */
+export function bareLoop(targets: Targets): Contestant {
+  return loop("bare undici", targets, () => poster(targets));
 }
 
 /** Measures the service's sender alone, with its address checks and response limits. */
-export function senderAlone(far: Far): Contestant {
-  return loop("our sender alone", far, () => {
+export function senderAlone(targets: Targets): Contestant {
+  return loop("our sender alone", targets, () => {
     const sender = createSender({ rules: LOOPBACK_RULES });
     const post = async (job: Job) => {
-      const { headers, body } = messageOf(job, far.secret);
+      const { headers, body } = messageOf(job, targets.secret);
       const { outcome, failure } = await sender.send({ url: job.url, headers, body });
       if (outcome !== "succeeded") throw new Error(`${outcome} ${failure}`);
     };
@@ -124,14 +127,15 @@ export function senderAlone(far: Far): Contestant {
   });
 }
 
-export function pgBoss(far: Far, connectionString: string): Contestant {
+/** Measures the job queue pg-boss: each delivery is a job. */
+export function pgBoss(targets: Targets, connectionString: string): Contestant {
   const options = { connectionString, max: 12, supervise: false, schedule: false };
   return {
     name: "pg-boss 11",
     async prepare(n) {
       const boss = await new PgBoss(options).start();
       await boss.createQueue("hooks");
-      const all = jobs(far, n);
+      const all = jobs(targets, n);
       for (let i = 0; i < n; i += 5000) {
         await boss.insert(
           "hooks",
@@ -141,7 +145,7 @@ export function pgBoss(far: Far, connectionString: string): Contestant {
       await boss.stop({ graceful: false });
     },
     async start() {
-      const { post, close } = poster(far);
+      const { post, close } = poster(targets);
       const boss = await new PgBoss(options).start();
       const work = async (batch: readonly { readonly data: Job }[]) => {
         await Promise.all(batch.map(({ data }) => post(data)));
@@ -160,18 +164,19 @@ export function pgBoss(far: Far, connectionString: string): Contestant {
   };
 }
 
-export function graphileWorker(far: Far, connectionString: string): Contestant {
+/** Measures the job queue graphile-worker: each job has up to `BATCH` deliveries. */
+export function graphileWorker(targets: Targets, connectionString: string): Contestant {
   return {
     name: "graphile-worker 0.18",
     async prepare(n) {
       await runMigrations({ connectionString });
       const tools = await makeWorkerUtils({ connectionString });
-      const all = jobs(far, n);
+      const all = jobs(targets, n);
       for (let i = 0; i < n; i += BATCH) await tools.addJob("hooks", all.slice(i, i + BATCH));
       await tools.release();
     },
     async start() {
-      const { post, close } = poster(far);
+      const { post, close } = poster(targets);
       const runner = await run({
         connectionString,
         logger: quiet,

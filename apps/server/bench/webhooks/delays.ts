@@ -9,6 +9,11 @@ import { onPostgres, say } from "../processes.ts";
 import { dispatcherFor } from "./ours.ts";
 import { addEndpoint, CIPHER, enqueue, makeWorld, waitingDeliveries, type World } from "./world.ts";
 
+/*
+ * Measures the delay of deliveries, from the commit of an event to its receipt: at half of the highest rate
+ * (`measureLatency`, which race.ts calls), and to one endpoint beside others that hang (`pnpm bench webhooks fair`).
+ */
+
 /** A load of events that are committed one by one, at even intervals. */
 interface Trickle {
   readonly event: "ride.started" | "ride.completed";
@@ -65,6 +70,7 @@ async function commitEvenly({ db, ids, systemId, data }: World, load: Trickle): 
   return committed;
 }
 
+/** Does something once for each event of a load, at even intervals. */
 async function evenly({ events, seconds }: Trickle, act: (n: number) => Promise<void>): Promise<void> {
   const between = (seconds * 1000) / events;
   const from = performance.now();
@@ -130,6 +136,7 @@ export async function measureLatency(
   return `${Math.round(perSecond)} a second, ${describe(delays)}; one row and POSTs: ${describe(bare)}`;
 }
 
+/** Settings of `fairness`: endpoints that hang, their waiting deliveries, and the flow of events to the healthy one. */
 const HANGING = Number(process.env["FAIRNESS_ENDPOINTS"] ?? 100);
 const BACKLOG = Number(process.env["FAIRNESS_BACKLOG"] ?? 100_000);
 const PER_SECOND = Number(process.env["FAIRNESS_PER_SECOND"] ?? 100);
@@ -150,8 +157,8 @@ export function fairness(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
     const hanging = await startReceiver({ isHanging: true });
     const receiver = await startReceiver({ keepsArrivals: true });
-    const far = Array.from({ length: HANGING }, (_, endpoint) => hanging.urlOf(endpoint));
-    const world = await makeWorld(connectionString, CIPHER, far);
+    const hangingUrls = Array.from({ length: HANGING }, (_, endpoint) => hanging.urlOf(endpoint));
+    const world = await makeWorld(connectionString, CIPHER, hangingUrls);
     // The healthy endpoint subscribes to another event than the hanging ones.
     const healthy = await addEndpoint(world, CIPHER, "Healthy", receiver.urlOf(0), "ride.started");
     const [without, beside]: [number[], number[]] = [[], []];

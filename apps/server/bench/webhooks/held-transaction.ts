@@ -87,6 +87,7 @@ async function measureRates(
   }
 }
 
+/** Creates events, so that about `WAITING` deliveries wait at any time, until the signal is aborted. */
 async function feed(world: World, wake: (systemId: string) => void, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const missing = WAITING - (await waitingDeliveries(world));

@@ -131,6 +131,7 @@ const insertThresholds = (stationIds: string) =>
    select $1, id || '_' || n, id, n, 'bikes', n, 10, ${stationIds}, now()
    from webhook_endpoints cross join generate_series(1, ${MAX_THRESHOLDS}) n where system_id = $1`;
 
+/** Creates 1,000 stations, and the partners with their endpoints. */
 async function fill({ db, ids, systemId }: World): Promise<void> {
   const context = { db, ids, clock: () => Date.now(), actor: "bench", cipher: CIPHER, rules: LOOPBACK_RULES };
   await db.query(
@@ -152,6 +153,7 @@ async function fill({ db, ids, systemId }: World): Promise<void> {
   }
 }
 
+/** Records a ride's event, which makes a delivery for each endpoint. */
 async function record({ db, ids, systemId, data }: World): Promise<void> {
   const ride = { ...(JSON.parse(data) as object), start_station_id: "station-1", end_station_id: "station-2" };
   const event = {

@@ -37,13 +37,13 @@ export function race(): Promise<void> {
     const receiver = await startReceiver({ origins: ENDPOINTS });
     const { urls } = receiver;
     const world = await makeWorld(await newDatabase(connectionString, "ours"), CIPHER, urls);
-    const far = { urls, secret: `whsec_${"x".repeat(43)}`, data: world.data };
+    const targets = { urls, secret: `whsec_${"x".repeat(43)}`, data: world.data };
     const contestants: Contestant[] = [
-      bareLoop(far),
-      senderAlone(far),
+      bareLoop(targets),
+      senderAlone(targets),
       ours(world, CIPHER),
-      pgBoss(far, await newDatabase(connectionString, "boss")),
-      graphileWorker(far, await newDatabase(connectionString, "graphile")),
+      pgBoss(targets, await newDatabase(connectionString, "boss")),
+      graphileWorker(targets, await newDatabase(connectionString, "graphile")),
     ].filter(({ name }) => name.includes(WHO));
     const races = new Map<string, Race[]>(contestants.map(({ name }) => [name, []]));
     for (let round = 0; round < REPETITIONS; round++) {
@@ -91,6 +91,7 @@ async function newDatabase(connectionString: string, name: string): Promise<stri
   return address.href;
 }
 
+/** Lets a contestant send deliveries, until the receiver has counted all of them. @param db any database of the server */
 async function runRace(
   contestant: Contestant,
   deliveries: number,

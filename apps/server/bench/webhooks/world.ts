@@ -22,6 +22,7 @@ export interface World {
   readonly data: string;
 }
 
+/** Creates a system on an empty database, with a partner and an endpoint for each URL. */
 export async function makeWorld(
   connectionString: string,
   cipher: SecretCipher,

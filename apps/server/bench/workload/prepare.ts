@@ -19,7 +19,9 @@ interface PrepareOptions {
   readonly systemId?: string;
 }
 
+/** The names of all events, without the two notices. */
 const EVENTS = deliveryNames.filter((name) => name !== "station.updated" && name !== "bike.state_changed");
+/** The stations for riders, and as many for those who hold reservations. */
 const STATIONS_OF_EACH = 8;
 /** Bikes for each client that makes reservations. Too low: the service refuses many reservations. */
 const BIKES_FOR_A_HOLDER = 3;
@@ -65,6 +67,7 @@ export async function prepareSystem(options: PrepareOptions): Promise<PreparedSy
   }
 }
 
+/** Returns the ids of the stations of one kind of clients. The type says that there is at least one. */
 function stationsOf(whose: string): [string, ...string[]] {
   return [`${whose}-station-0`, ...Array.from({ length: STATIONS_OF_EACH - 1 }, (_, n) => `${whose}-station-${n + 1}`)];
 }
