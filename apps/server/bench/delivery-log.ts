@@ -76,6 +76,7 @@ async function measureFilters(): Promise<void> {
   }
 }
 
+/** Returns the path of a page of the delivery log, below the system's path. */
 function deliveriesPath({ status, event, failure, code, resourceId, since, until }: DeliveryFilter): string {
   const query = new URLSearchParams({
     ...(status && { status }),

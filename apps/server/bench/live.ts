@@ -192,6 +192,7 @@ function commandsPerSecond({ load, turns }: Measured): number {
   return (calls * load.commandsPerCall) / ((turns.length * TURN_MS) / 1000);
 }
 
+/** Returns a line of the report. @param batches the load with which the rate is compared */
 function lineOf(measured: Measured, batches: Measured): string {
   const { load, turns, used } = measured;
   const commands = turns.reduce((sum, { calls }) => sum + calls * load.commandsPerCall, 0);

@@ -48,6 +48,7 @@ const kinds: Record<string, (socket: Socket) => void> = {
   "sends a chunk extension without end": (socket) => sendForEver(socket, `${chunked}1;`),
 };
 
+/** Sends a beginning, and then bytes as long as the connection takes them. */
 function sendForEver(socket: Socket, beginning: string): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(wide));

@@ -68,6 +68,7 @@ try {
   for (const kill of running.values()) await kill();
 }
 
+/** Starts and ends both commands in several ways. @param dataDir an empty directory */
 async function measureStarts(dataDir: string): Promise<void> {
   await (await start("serve", "first start of serve", dataDir)).stop();
   const warm = await start("serve", "warm start of serve", dataDir);
@@ -81,6 +82,7 @@ async function measureStarts(dataDir: string): Promise<void> {
   await (await start("start", "warm start of start", demo)).stop();
 }
 
+/** A running command. */
 interface Running {
   readonly pid: number;
   readonly base: string;

@@ -264,6 +264,7 @@ function bindInterfacesBeside(
   });
 }
 
+/** Opens the connections for requests, which close with the application. */
 function openConnections(http: FastifyInstance, { db, logger, outages, activities }: AppOptions): RequestConnections {
   const connections = openRequestConnections({
     ...{ connectionString: db.connectionString, outages, observer: activities },
@@ -275,6 +276,7 @@ function openConnections(http: FastifyInstance, { db, logger, outages, activitie
   return connections;
 }
 
+/** Creates the memory of how many rides each day had, and fills it once the application listens. */
 function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMemory {
   const memory = createRideMemory(db, clock);
   // The memory is filled in parallel with the first requests.

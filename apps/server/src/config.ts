@@ -190,6 +190,7 @@ function readReplicaUrl(read: Read, issues: string[]): string | undefined {
   return url;
 }
 
+/** Reads the files of the certificate. Undefined: requests are answered over plain HTTP. */
 function readTlsFiles(read: Read, path: (text: string) => string, issues: string[]) {
   const certFile = read("TLS_CERT_FILE", undefined, optional(path));
   const keyFile = read("TLS_KEY_FILE", undefined, optional(path));

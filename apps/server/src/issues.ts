@@ -53,6 +53,7 @@ function isOurs(issue: ZodIssue): boolean {
   return defaultErrorMap(issue, { data: undefined, defaultError: issue.message }).message !== issue.message;
 }
 
+/** Returns what is wrong in the contract's words instead of zod's. */
 function reword(issue: ZodIssue): string {
   switch (issue.code) {
     case "invalid_type": {

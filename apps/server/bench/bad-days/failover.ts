@@ -9,6 +9,7 @@ import { type BadDay, expectBack } from "./bad-day.ts";
  */
 
 const REPETITIONS = 2;
+/** Milliseconds for which the address leads to the standby by mistake. */
 const ASTRAY_MS = 3_000;
 
 export const failover: BadDay = {

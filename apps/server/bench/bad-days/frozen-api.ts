@@ -23,6 +23,7 @@ export const frozenApi: BadDay = {
     }),
 };
 
+/** Freezes an API process for a while, revokes a key meanwhile, and checks what the process does when it goes on. */
 async function freeze(stage: Stage, frozenMs: number): Promise<void> {
   const { world, note, expect, errors } = stage;
   const [api] = world.apis;

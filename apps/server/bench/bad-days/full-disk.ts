@@ -38,6 +38,7 @@ export const fullDisk: BadDay = {
   },
 };
 
+/** Keeps the file system full for a while. */
 async function beFull(stage: Stage, ballast: string, directory: string): Promise<void> {
   const { world, note, errors } = stage;
   errors();

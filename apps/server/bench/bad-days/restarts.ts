@@ -7,6 +7,7 @@ import { type BadDay, expectBack } from "./bad-day.ts";
  */
 
 const REPETITIONS = 2;
+/** Milliseconds for which the administrator waits for a smart shutdown. */
 const SMART_MS = 15_000;
 const SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
 

@@ -77,6 +77,7 @@ export function hostileCallers(): Promise<void> {
   });
 }
 
+/** Measures one burst. @returns a line of the report */
 async function measure(burst: Burst, target: Target, otherKey: string, pid: number): Promise<string> {
   const { url } = target;
   const client = createHttpClient(url, { connections: 1 });
@@ -105,6 +106,7 @@ async function measure(burst: Burst, target: Target, otherKey: string, pid: numb
   return [burst.name, ...figures, p50.toFixed(1), p99.toFixed(1), others.failed()].join(" | ");
 }
 
+/** Opens a connection, whose later errors are ignored. */
 async function open(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).on("error", () => undefined);
@@ -112,6 +114,7 @@ async function open(url: string): Promise<Socket> {
   return socket;
 }
 
+/** Returns a function that closes connections. */
 function destroyAll(sockets: readonly Socket[]): () => void {
   return () => {
     for (const socket of sockets) socket.destroy();

@@ -19,6 +19,7 @@ export type BalancerName = "haproxy" | "nginx";
  * can connect to them directly.
  */
 export const BALANCER_ADDRESS = "127.0.0.2";
+/** The directory of the examples, and where their programs are found. */
 const EXAMPLES = join(import.meta.dirname, "../../../../deploy");
 const SEARCH_PATH = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
 
@@ -69,6 +70,7 @@ function untilEnded(child: ChildProcess): Promise<void> {
   });
 }
 
+/** Returns the example for HAProxy, with the addresses of this machine. */
 async function haproxyConfiguration({ directory, https, http, ports }: Replacements): Promise<string> {
   const servers = ports.map((port, n) => `    server api${n + 1} 127.0.0.1:${port}`).join("\n");
   return (
@@ -83,6 +85,7 @@ async function haproxyConfiguration({ directory, https, http, ports }: Replaceme
   );
 }
 
+/** Returns the example for nginx, with the addresses of this machine. */
 async function nginxConfiguration({ directory, https, http, ports }: Replacements): Promise<string> {
   const servers = ports.map((port) => `    server 127.0.0.1:${port} max_fails=2 fail_timeout=1s;`).join("\n");
   const site = (await readFile(join(EXAMPLES, "nginx/bikeshare.conf"), "utf8"))

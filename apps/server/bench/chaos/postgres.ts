@@ -29,6 +29,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   };
 }
 
+/** Returns a URL with the server's own port. */
 function directUrl(url: ReplicatedPostgres["primaryUrl"], server: PostgresServer): string {
   const direct = new URL(url);
   direct.port = String(server.port);

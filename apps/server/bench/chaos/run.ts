@@ -54,6 +54,7 @@ export interface Kill {
   readonly figures: Figures;
 }
 
+/** What a run has found. */
 export interface ChaosReport {
   readonly isRolling: boolean;
   /** The maximum requests per second that are answered. */

@@ -46,6 +46,7 @@ export async function openPages(log: DeliveryLog, repetitions: number): Promise<
   };
 }
 
+/** Describes how many rows a page has, and whether the search stopped before it had enough. */
 function describeRows(text: string): string {
   const body = JSON.parse(text) as { readonly data?: readonly unknown[]; readonly searched_to?: string };
   return `${body.data?.length ?? ""}${body.searched_to === undefined ? "" : " (stopped)"}`;

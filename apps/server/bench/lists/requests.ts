@@ -36,6 +36,7 @@ export async function combinationsOf(db: Database, list: ListName): Promise<Comb
   }));
 }
 
+/** The table of each list. */
 const TABLES: Readonly<Record<ListName, string>> = {
   stations: "stations",
   bikes: "bikes",

@@ -17,6 +17,7 @@ import { startService } from "./service.ts";
  * them. PostgreSQL's time is that of the primary.
  */
 
+/** The rides in the list, and the pause between two writes. */
 const RIDES = 200_000;
 const WRITE_INTERVAL_MS = 5;
 

@@ -28,6 +28,7 @@ export function report(figures: ReadonlyMap<string, Figures>, ratios: readonly R
   return [...lines, ...ratios.map((ratio) => describe(ratio, figures)), ""].join("\n");
 }
 
+/** Compares two subjects, and says whether the ratio reaches its values. */
 function describe({ text, of, by, better, must, aim }: Ratio, figures: ReadonlyMap<string, Figures>): string {
   const one = figures.get(of);
   const other = figures.get(by);

@@ -25,6 +25,7 @@ export function ours(world: World, cipher: SecretCipher): Contestant {
   };
 }
 
+/** Starts the service's dispatcher, without replays and without mails about failures. */
 export function dispatcherFor({ db, ids }: World, cipher: SecretCipher): Dispatcher {
   const clock = () => Date.now();
   return startDispatcher({

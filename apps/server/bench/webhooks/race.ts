@@ -26,6 +26,7 @@ interface Race {
   readonly receiver: number;
 }
 
+/** The sides whose processor time is measured. */
 const SIDES = ["sender", "postgres", "receiver"] as const;
 
 /**
@@ -121,6 +122,7 @@ function medianOf(races: readonly Race[], what: keyof Race): number {
   return races.length === 0 ? 0 : median(races.map((each) => each[what]));
 }
 
+/** Prints the medians of all rounds. */
 function report(races: ReadonlyMap<string, readonly Race[]>): void {
   const bare = medianOf(races.get("bare undici") ?? [], "perSecond");
   say(`${DELIVERIES} deliveries to ${ENDPOINTS} endpoints, ${REPETITIONS} rounds`);

@@ -53,6 +53,7 @@ export interface MadeCity {
   readonly past: RestOfPast;
 }
 
+/** The part of the made-up past that is not stored before the service starts. */
 interface RestOfPast {
   /** Writes the remaining past day by day, the newest day first, and then sums it, until the signal aborts. */
   write(db: Database, stopping: AbortSignal): Promise<void>;
@@ -182,10 +183,12 @@ function pastState({ at, station, bikes, ebikes, isOffline }: StationChange): Pa
   return { stationId: station.id, at, bikes, docks, byType: typesOf(bikes - ebikes, ebikes), isOffline };
 }
 
+/** Returns the types of the bikes at a station, each followed by its number: `["bike", 3, "ebike", 1]`. */
 function typesOf(bikes: number, ebikes: number): (string | number)[] {
   return [...(bikes > 0 ? ["bike", bikes] : []), ...(ebikes > 0 ? ["ebike", ebikes] : [])];
 }
 
+/** Returns a ride as imports store it. @param index its place among the rides that are written together */
 function pastRide(ride: CityRide, index: number): PastRide {
   return {
     row: index + 1,

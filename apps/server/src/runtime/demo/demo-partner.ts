@@ -57,6 +57,7 @@ export interface DemoKeyContext extends ActorContext {
   readonly systemId: string;
 }
 
+/** The name by which `demoPartner` recognizes keys of `issueDemoKey`. */
 const DEMO_KEY_NAME = "made by start";
 
 /** Creates the demo's partner, unless it exists, and a key with every scope. The key can be read only from the result. */

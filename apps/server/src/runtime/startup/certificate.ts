@@ -63,6 +63,7 @@ async function readFileNamedBy(variable: string, file: string): Promise<Buffer> 
   }
 }
 
+/** Reads a value. @throws ConfigError with `message` when it cannot be read */
 function parse<Value>(message: string, read: () => Value): Value {
   try {
     return read();
@@ -88,6 +89,7 @@ export interface CertificateWatchOptions {
  */
 const POLL_INTERVAL_MS = 30_000;
 
+/** A certificate whose files are watched. */
 export interface CertificateWatch {
   /** Reads the files now. */
   poll(): Promise<void>;

@@ -119,6 +119,7 @@ function byText(error: unknown, at: string): string | undefined {
   return undefined;
 }
 
+/** Returns the message of an error. */
 function reasonOf(error: unknown): string {
   // An attempt to connect to several addresses has a reason for each.
   if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join("; ");
@@ -222,6 +223,7 @@ export async function prepareDataDir({ dataDir }: Pick<Config, "dataDir">): Prom
 
 const CHOOSE_ANOTHER = "Set DATA_DIR to a directory that this account may write.";
 
+/** What is wrong with DATA_DIR and what to do about it, by the operating system's code. */
 const DATA_DIR_ADVICE: Readonly<Record<string, string>> = {
   EACCES: `this account may not write there. ${CHOOSE_ANOTHER}`,
   EPERM: `this account may not write there. ${CHOOSE_ANOTHER}`,

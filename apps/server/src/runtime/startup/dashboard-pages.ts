@@ -15,6 +15,7 @@ export interface Branding {
   readonly logo: Logo | undefined;
 }
 
+/** The operator's logo, as pages get it. */
 export interface Logo {
   readonly bytes: Buffer;
   readonly type: "image/svg+xml" | "image/png";
@@ -153,6 +154,7 @@ async function modifiedAt(file: string): Promise<number> {
   return found?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 }
 
+/** Runs the builder once. @param running the processes that run, to which this one is added until it ends */
 function runBuilder(builder: string, args: readonly string[], running: Set<ChildProcess>): Promise<void> {
   const child = spawn(process.execPath, [builder, ...args], {
     // The sources' directory, below which the builder is at node_modules/vite/bin/vite.js.

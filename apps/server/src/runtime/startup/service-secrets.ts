@@ -80,6 +80,7 @@ export async function serviceSecrets(context: ServiceSecretsContext, isNew: bool
 /** The bits of a file's mode that let everybody read or write it. */
 const OTHERS = 0o006;
 
+/** Returns the path of the secrets file, and where it is set, for messages. */
 function named(config: Pick<Config, "secretsFile" | "dataDir">): string {
   const path = secretsPath(config);
   return config.secretsFile === undefined ? `${path} (in DATA_DIR; SECRETS_FILE is not set)` : `SECRETS_FILE=${path}`;

@@ -39,6 +39,8 @@ function matching(form: RegExp, expected: string) {
   };
 }
 
+/* Each of these accepts texts of a form, and returns them as they are. */
+
 export const hostName = matching(/^[A-Za-z0-9.:_-]+$/, "must be a host name or an IP address, without a port");
 export const color = matching(/^#[0-9a-f]{6}$/i, "must be a colour in hexadecimal, such as #0a7c4a");
 /** A name that pages show: one line that neither begins nor ends with a space. */
@@ -57,6 +59,7 @@ export const newSystemId = matching(
   "must be 1 to 255 letters, digits, `.`, `_`, `:` and `-`, the first a letter or a digit",
 );
 
+/** Tells whether a URL has a user or a password. */
 function hasCredentials({ username, password }: URL): boolean {
   return username !== "" || password !== "";
 }

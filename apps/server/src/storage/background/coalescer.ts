@@ -1,6 +1,7 @@
 /** Milliseconds before failed work is run again. Too low: overloads a database that cannot be reached. */
 const RETRY_AFTER_FAILURE_MS = 250;
 
+/** The work of a coalescer, and for how many keys it may run at once. */
 export interface CoalescerOptions {
   /** One run for a key; returns the milliseconds to pause before the next requested run for it. */
   readonly work: (key: string) => Promise<number>;

@@ -67,6 +67,7 @@ export function createWorkCheck({ timeoutMs, conditions, onHang }: Omit<HangWatc
 /** The value of the heartbeat counter while a debugger is attached: the debugger may stop this process for long. */
 const DEBUGGED = -1;
 
+/** Starts the thread that watches this one: a .ts file in the repository, .js in the published package. */
 function startThread(workerData: HangThreadData): Worker {
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./hang-thread${extension}`, import.meta.url), {

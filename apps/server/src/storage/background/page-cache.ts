@@ -30,6 +30,7 @@ export interface PageCacheOptions {
  */
 const MAX_AGE_MS = 5_000;
 
+/** A cached page, or one that is being made. */
 interface Entry<Page> {
   page: Page | Promise<Page>;
   /** The time at which its query began: the page is not older. */

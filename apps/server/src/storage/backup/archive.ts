@@ -259,6 +259,7 @@ async function openFile(path: string): Promise<FileHandle> {
   throw notAFile(path);
 }
 
+/** Returns the error for a path that is no regular file. */
 function notAFile(path: string): BackupFileError {
   return new BackupFileError(
     `${path} is not a file: a backup is read from its end, which a directory, a pipe or a device does not have. Name the file, or save what comes as one first.`,

@@ -72,6 +72,7 @@ export async function writeBackup(options: BackupOptions, path: string): Promise
   }
 }
 
+/** Writes the database and the secrets into an archive, checks the archive, and puts it at `path`. */
 async function copyDatabase(options: BackupOptions, path: string): Promise<BackupSummary> {
   // A separate connection, without the time limits of requests.
   const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
@@ -101,6 +102,7 @@ async function tablesToBackUp(db: Queryable): Promise<CopiedTable[]> {
   return (await listCopiedTables(db)).filter(({ name }) => isNewer || name in columnTypes);
 }
 
+/** Writes the rows of all tables, of one snapshot, into an archive. @returns the manifest, which is still to be written */
 async function copyTables(
   tx: Transaction,
   archive: ArchiveWriter,

@@ -72,6 +72,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
   });
 }
 
+/** Writes the rows of an archive into empty tables without indexes, and then creates the indexes. @returns how many rows */
 async function copyTables(
   tx: Transaction,
   archive: ArchiveReader,
@@ -97,6 +98,7 @@ async function copyTables(
   return rows;
 }
 
+/** Writes the rows of one table. @returns how many rows */
 async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedUpTable): Promise<number> {
   const daily = dailyTables.find(({ name }) => name === table.name);
   if (daily !== undefined) await createPartitionsOf(tx, daily, table.days ?? []);
@@ -164,6 +166,7 @@ function names({ tables }: Manifest): string[] {
   return tables.map(({ name }) => name);
 }
 
+/** @throws BackupFileError when the backup's schema has a migration that this program lacks */
 async function assertKnown(path: string, { migrations, program }: Manifest): Promise<void> {
   const known = new Set(await knownMigrations());
   const unknown = migrations.filter((number) => !known.has(number));
@@ -173,6 +176,7 @@ async function assertKnown(path: string, { migrations, program }: Manifest): Pro
   );
 }
 
+/** @throws BackupFileError when there is a secrets file with another content; a missing one is written later */
 async function assertSameSecrets(path: string, secrets: string): Promise<void> {
   const present = await readFile(path, "utf8").catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return undefined;

@@ -213,6 +213,7 @@ function getTypeParser(oid: number, format?: "text" | "binary"): (value: string)
   return driverParser(oid, format);
 }
 
+/** Returns the driver's own parser of a type. */
 function driverParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   // pg types its parsers as `any`.
   const parser: unknown =
@@ -236,6 +237,7 @@ function parseInstant(text: string): unknown {
   return new Date(Date.UTC(year, pair(5) - 1, pair(8), pair(11), pair(14), pair(17), milliseconds));
 }
 
+/** The code of the digit 0, and the length of an instant without a fraction of a second. */
 const ZERO = "0".charCodeAt(0);
 const NO_FRACTION = "2026-01-31 00:00:00+00".length;
 
@@ -381,10 +383,12 @@ async function readActivity(client: pg.Client, processIds: readonly number[]) {
   }
 }
 
+/** Returns a client with the properties that its type omits. */
 function stateOf(client: pg.Client | pg.PoolClient): ClientState {
   return client as unknown as ClientState;
 }
 
+/** Returns how many bytes a connection has read. A stream of another kind than a socket counts none. */
 function bytesReadOf({ connection: { stream } }: pg.Client | pg.PoolClient): number {
   return "bytesRead" in stream ? Number(stream.bytesRead) : 0;
 }

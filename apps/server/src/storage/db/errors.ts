@@ -34,6 +34,7 @@ export const sqlState = {
   untranslatableCharacter: "22P05",
 } as const;
 
+/** Codes of PostgreSQL and of the operating system that mean that the database cannot serve at present. */
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   sqlState.readOnlySqlTransaction,
   // This process was frozen in a transaction, which PostgreSQL has rolled back.
@@ -131,6 +132,7 @@ const NEVER_RUN: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
 ]);
 
+/** Codes that mean that the server is unreachable or restarting. The work may have begun, except for `NEVER_RUN`. */
 const SERVER_GONE: ReadonlySet<string> = new Set([
   ...NEVER_RUN,
   sqlState.adminShutdown,

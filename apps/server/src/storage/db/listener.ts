@@ -90,6 +90,7 @@ export function openListener(options: ListenerOptions): Listener {
 /** Sends a notification. Returns whether it arrives in time. */
 type Heartbeat = () => Promise<boolean>;
 
+/** Creates the connection that will listen. @param lose called when the connection breaks or ends */
 function createClient({ connectionString, on }: ListenerOptions, lose: (client: pg.Client) => void): pg.Client {
   const client = new pg.Client({ ...connectionSettings(connectionString), query_timeout: HEARTBEAT_TIMEOUT_MS });
   client.on("error", () => lose(client));

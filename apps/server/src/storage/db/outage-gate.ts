@@ -126,6 +126,7 @@ async function untilServing(connectionString: string, isClosed: () => boolean): 
   while (!isClosed() && !(await isServing(connectionString))) await sleep(CHECK_INTERVAL_MS, undefined, { ref: false });
 }
 
+/** Tells, over a new connection, whether the database accepts writes. */
 async function isServing(connectionString: string): Promise<boolean> {
   const client = createQuestionClient(connectionString, CHECK_TIMEOUT_MS);
   client.on("error", () => undefined);

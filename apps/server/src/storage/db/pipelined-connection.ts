@@ -80,6 +80,7 @@ export function createPipelinedConnection(options: PipelinedConnectionOptions): 
   };
 }
 
+/** Connects, and prepares the connection for the statements of callers. @param onLost called when it breaks or ends */
 async function openClient(
   options: PipelinedConnectionOptions,
   onLost: (client: pg.Client) => void,

@@ -215,6 +215,7 @@ async function countApps(db: Database, tokens: TokenCipher): Promise<number> {
   }
 }
 
+/** The result of encrypting one batch anew. */
 interface Batch extends Reencrypted {
   /** The last id of the batch, after which the next one begins; undefined: it was the last batch. */
   readonly last: string | undefined;

@@ -23,6 +23,7 @@ export function stepOf({ rotation }: SecretsFile): RotationStep {
   return rotation.used_at === null ? "added" : "used";
 }
 
+/** A key as the file has it: its id, and its 32 bytes in base64url. */
 type Key = SecretsFile["cursor_keys"][number];
 
 /**

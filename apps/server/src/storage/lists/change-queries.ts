@@ -5,6 +5,8 @@ import type { Condition } from "./conditions.ts";
 import { type FetchSize, fetchSize, joinRows, jsonField, splitRows } from "./page.ts";
 import type { ListReader, ReadContext } from "./read-context.ts";
 
+/* Reads the changes of a list since a position, page by page, for programs that keep a copy of the list. */
+
 /** A position in the order of changes. */
 export interface ChangePosition {
   /** The `change_position` of the row. */
@@ -58,8 +60,10 @@ export interface ChangeSource {
   readonly filters: readonly Condition[];
 }
 
+/** The result of the statement. */
 interface FoundChanges {
   readonly rows: string | null;
+  /** The position of the last item of a full page; null: the page is not full. */
   readonly last_at: number | null;
 }
 
@@ -80,6 +84,7 @@ export async function listChanges(
   return readPage({ query: (prepared, values = []) => readPool.read(prepared, values) }, source, range);
 }
 
+/** Reads the items of a page, and one more that shows whether another page follows. */
 async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRange): Promise<ChangePage> {
   const { since, upto, after, limit } = range;
   const size = fetchSize(limit);

@@ -237,6 +237,7 @@ export function listById<Name extends string>(
   };
 }
 
+/** Returns the statements for an unfiltered list: a page after an id, a page after a number of rows, and one row. */
 function statementsOf(table: string) {
   const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = '${table}') as total`;
   return {

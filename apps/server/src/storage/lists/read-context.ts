@@ -65,6 +65,7 @@ export interface FilteredReads {
 /** Runs work on connections for filtered reads. */
 export type RunFiltered = <Result>(work: (db: QueryRunner) => Promise<Result>) => Promise<Result>;
 
+/** The connections of filtered reads, and how many may run and wait. */
 export interface FilteredReadsOptions {
   /** Runs work on a pool of `maxRunning` connections that only these reads use, with a statement timeout. */
   readonly run: RunFiltered;
@@ -148,6 +149,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
+/** Creates the queue of the reads. */
 function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }: FilteredReadsOptions): ReadQueue {
   const running = new Set<string>();
   const uses = createUses(monotonic);
@@ -203,11 +205,13 @@ function gone(): ServiceError {
   return serviceError("invalid_request", "readerGone");
 }
 
+/** Returns the error for a read that could not begin. @param hasAnother whether another read of the same partner runs */
 function tooMany(hasAnother: boolean): ServiceError {
   const message = hasAnother ? "ownFilteredLists" : "filteredLists";
   return serviceError("unavailable", message, { retryAfterSeconds: RETRY_FULL_SECONDS });
 }
 
+/** Returns the error for a read that PostgreSQL cancelled. */
 function tooSlow(cause: unknown): ServiceError {
   return serviceError(
     "unavailable",

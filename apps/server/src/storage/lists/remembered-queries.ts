@@ -6,6 +6,9 @@ import { type Statement, statement } from "../db/statement.ts";
 import { joinRows } from "./page.ts";
 import type { ColumnKind, ReadRows, RowKey } from "./sorted-rows.ts";
 
+/* Statements that read lists into memory and keep them up to date there (row-memory.ts). */
+
+/** A column that is kept in memory: the kind of its values, and SQL of a value. */
 interface RememberedColumn {
   readonly kind: ColumnKind;
   readonly sql: string;
@@ -41,6 +44,7 @@ export type OwnerValues = readonly unknown[];
 /** Rows that one statement reads, in some ten milliseconds. Too high: blocks the process for longer. */
 const CHUNK_ROWS = 10_000;
 
+/** The rows that a statement has read, as one array for each column; null: there were none. */
 interface ReadColumns {
   readonly ids: readonly string[] | null;
   readonly times: readonly number[] | null;
@@ -159,6 +163,7 @@ export async function listRemembered(
   return { ...found, recent: found.recent ?? [] };
 }
 
+/** Returns the read rows. The prefix `column_` keeps a column that is named `ids` or `times` apart from those arrays. */
 function rowsOf({ columns }: RememberableList, found: ReadColumns): ReadRows {
   const read = Object.keys(columns).map((name) => [name, found[`column_${name}`] ?? []] as const);
   return { ids: found.ids ?? [], times: found.times ?? [], columns: Object.fromEntries(read) as ReadRows["columns"] };

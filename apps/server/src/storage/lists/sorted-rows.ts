@@ -306,6 +306,7 @@ export class SortedRows {
   }
 }
 
+/** Returns the column of a name, which must be one of those that the rows were created with. */
 function columnOf<Column>(columns: ReadonlyMap<string, Column>, name: string): Column {
   const column = columns.get(name);
   if (column === undefined) throw new Error(`rows have no column ${name}`);

@@ -200,6 +200,7 @@ async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): 
   return false;
 }
 
+/** Returns a table's default partition, and its column with a row's day. */
 function defaultColumnOf(table: DailyTable): DayColumn {
   return { table: defaultOf(table), day: table.day };
 }

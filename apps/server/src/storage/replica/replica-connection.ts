@@ -141,6 +141,7 @@ interface ReplayWatch {
 /** A replica in the same network replays a commit within a millisecond or two. */
 const RETRY_INTERVAL_MS = 1;
 
+/** A call of `reach` that waits for its position. */
 interface Waiter {
   readonly position: WrittenPosition;
   readonly decide: (hasReached: boolean) => void;

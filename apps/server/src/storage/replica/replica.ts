@@ -28,6 +28,7 @@ import {
 export const READ_OUTCOMES = ["replica", "left_out", "behind", "failed"] as const;
 export type ReadOutcome = (typeof READ_OUTCOMES)[number];
 
+/** The replica, and the connections to the primary for reads that it does not answer. */
 export interface ReplicaReadsOptions {
   readonly replica: Replica;
   /** Runs short reads on the primary. */
@@ -114,6 +115,7 @@ async function tryOn<Result>(
   }
 }
 
+/** Whether the replica is used, and how late its data may be. */
 export interface ReplicaStatus {
   /** The reason why the replica is left out; undefined while it is used. */
   readonly leftOut: LeftOut | { readonly reason: "primary"; readonly detail: string } | undefined;
@@ -148,6 +150,7 @@ export interface ReplicaOptions {
   readonly monotonic: () => number;
 }
 
+/** The settings of the connections for filtered reads. */
 interface FilteredSettings {
   readonly connections: number;
   readonly sessionOptions: string;

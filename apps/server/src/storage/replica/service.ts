@@ -51,6 +51,7 @@ type Reason = NonNullable<ReplicaStatus["leftOut"]>["reason"];
 /** How long a replica must be left out before it is reported. Too low: reports restarts and bursts of writes. */
 const REPORT_AFTER_MS = 5_000;
 
+/** Why the replica is left out, in words for the operator. */
 const REASONS: Readonly<Record<Reason, string>> = {
   behind: "it lags",
   promoted: "it is a primary: let DATABASE_REPLICA_URL name a server that follows the one in DATABASE_URL",

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hash } from "node:crypto";
 
 const ALGORITHM = "aes-256-gcm";
+/** An encrypted text begins with its nonce and ends with the tag that proves that nobody has changed it. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 

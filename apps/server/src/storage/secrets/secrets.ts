@@ -99,6 +99,7 @@ function readKey({ id, key }: { readonly id: number; readonly key: string }): Cu
   return { id, key: Buffer.from(key, "base64url") };
 }
 
+/** Creates the file with new keys, unless another process has just created it. */
 async function create(path: string, randomBytes: RandomBytes): Promise<void> {
   makeDirectory(dirname(path), 0o711);
   const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
@@ -190,10 +191,12 @@ async function ensureLock(path: string, lockFile: string): Promise<void> {
   }
 }
 
+/** Returns the text of the file. */
 function write(file: SecretsFile): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
+/** Returns a random name beside the file, for its content until it is complete. */
 function draftName(path: string, randomBytes: RandomBytes): string {
   return `${path}.${Buffer.from(randomBytes(8)).toString("hex")}`;
 }

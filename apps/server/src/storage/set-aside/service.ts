@@ -20,6 +20,7 @@ export async function setAsideUnits(db: Queryable, systemId: string): Promise<Se
   return rows.map(({ began_at: since, due_at: nextTryAt, ...unit }) => ({ ...unit, since, next_try_at: nextTryAt }));
 }
 
+/** How many units are set aside, and how many fail and are tried again. */
 interface FailingWork {
   readonly setAside: number;
   readonly failing: number;

@@ -45,6 +45,7 @@ const FAILURE_DELAYS_MS = { first: 5_000, most: 10 * 60_000 } as const;
  */
 const ISOLATION_TIMEOUT_MS = 120_000;
 
+/** The message that is stored with a unit that may have ended a process. */
 const CRASHED = "the process that worked on it ended, or hung for a minute";
 
 /** Reported when units are set aside. */

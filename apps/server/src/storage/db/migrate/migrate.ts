@@ -297,6 +297,7 @@ async function untilLocked(
   }
 }
 
+/** Describes who holds the locks that a step waits for. */
 function describeHolders(holders: readonly LockHolder[]): string {
   if (holders.length === 0) return "whoever held it has ended by now";
   return holders
@@ -427,6 +428,7 @@ interface MigrationSession extends Runner {
  */
 const CLIENT_CHECK = "set client_connection_check_interval = '2s'";
 
+/** Connects to the database, to migrate it. */
 async function openMigrationSession(connectionString: string): Promise<MigrationSession> {
   const client = new pg.Client({ ...connectionSettings(connectionString), statement_timeout: 0 });
   // Ignored here: the running statement, or the next one, fails with the same error.

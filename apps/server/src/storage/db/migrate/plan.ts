@@ -64,6 +64,7 @@ interface PendingStatement {
   readonly statement: SqlStatement;
 }
 
+/** Returns the statements of a migration's steps that are not applied yet. */
 function statementsFrom({ name, steps }: Migration, stepsDone: number): PendingStatement[] {
   return steps
     .slice(stepsDone)
@@ -72,6 +73,7 @@ function statementsFrom({ name, steps }: Migration, stepsDone: number): PendingS
     );
 }
 
+/** Returns the expected effect of a statement, by the present sizes of the tables. */
 function plan({ statement, ...pending }: PendingStatement, sizes: readonly TableSize[]): PlannedStatement {
   const change = changeBy(statement);
   // The first lock is on the table of the work; undefined if that table does not exist yet.

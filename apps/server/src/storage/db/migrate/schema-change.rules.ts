@@ -20,6 +20,7 @@ export type LockMode = (typeof lockModes)[number];
 /** The requests that wait while a lock is held. */
 export type Blocked = "nothing" | "writes" | "reads and writes";
 
+/** Returns the stronger of two locks. */
 export function strongerOf(one: LockMode, other: LockMode): LockMode {
   return lockModes.indexOf(one) > lockModes.indexOf(other) ? one : other;
 }
@@ -35,6 +36,7 @@ export function blockedBy(mode: LockMode): Blocked {
 /** The work that a statement does on existing rows while it holds its locks. All but "none" take longer for more rows. */
 export type Work = "none" | "scan" | "index build" | "rows" | "rewrite";
 
+/** A lock that a statement takes on a table. */
 export interface TableLock {
   readonly table: string;
   readonly mode: LockMode;
@@ -137,6 +139,7 @@ export function oldestProgramOf(sql: string): string | undefined {
   return OLDEST_PROGRAM.exec(sql)?.[1];
 }
 
+/** Creates the step of a marker. @param marker the text after `-- step:` @param sql the text up to the next marker */
 function createStep(marker: string, sql: string): Step {
   const count = splitStatements(sql).length;
   const table = /^backfill (\w+)$/.exec(marker)?.[1];
@@ -241,6 +244,7 @@ interface Action {
   readonly advice?: string;
 }
 
+/** Advice for actions of `alter table`. */
 const NOT_VALID =
   "add it `not valid`, and then `-- step: autocommit` with `alter table … validate constraint …`, which reads the table while others write";
 const NEW_COLUMN =
@@ -340,6 +344,7 @@ function alterTable(table: string, text: string): SchemaChange | undefined {
   };
 }
 
+/** Returns the effect of one action of an `alter table`; undefined when it is not known. */
 function actionBy(action: string): Action | undefined {
   for (const [pattern, describe] of actions) {
     const match = pattern.exec(action);
