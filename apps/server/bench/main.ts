@@ -6,6 +6,7 @@ import { join } from "node:path";
  * file of each program says what it measures or proves, and lists its options and variables.
  */
 
+/** A program, and what it measures or does, for the list. */
 interface Bench {
   readonly file: string;
   readonly does: string;

@@ -276,7 +276,7 @@ function openConnections(http: FastifyInstance, { db, logger, outages, activitie
   return connections;
 }
 
-/** Creates the memory of how many rides each day had, and fills it once the application listens. */
+/** Creates the memory of how many rides there are by hour and day, and begins to fill it once the application listens. */
 function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMemory {
   const memory = createRideMemory(db, clock);
   // The memory is filled in parallel with the first requests.

@@ -160,8 +160,8 @@ async function writeDay(db: Database, systemId: string, day: DayOfPast, slot: nu
   const origin = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString() };
   for (let start = 0; start < day.rides.length; start += RIDES_PER_TRANSACTION) {
     const batch = day.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
-    const areNew = true;
-    await writePastRides(db, origin, batchOf(origin, batch), slot, areNew);
+    // `true`: no stored ride has one of these ids, so they are copied straight into the table.
+    await writePastRides(db, origin, batchOf(origin, batch), slot, true);
   }
   await db.transaction((tx) =>
     recordPastStates(tx, systemId, day.states, {

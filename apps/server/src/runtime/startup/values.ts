@@ -133,7 +133,7 @@ export function feedUrl(text: string): string {
 
 /** Reads the address of map tiles, such as `https://tiles.example.com/{z}/{x}/{y}.png`. */
 export function tilesUrl(text: string): string {
-  // `_` is allowed in URLs and not in host names: a `_` in the parsed host is a placeholder, such as {s}.
+  // A `_` in the parsed host counts as a placeholder, such as {s}. This also refuses hosts that have one in their name.
   const url = URL.parse(text.replaceAll(/[{}]/g, "_"));
   const isWhole =
     url !== null &&

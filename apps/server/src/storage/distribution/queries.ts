@@ -188,6 +188,7 @@ interface NodeSettings {
   readonly session_defaults: readonly string[];
 }
 
+// Each node is asked for its settings. A node that does not answer stays in the result, without settings.
 const nodes = statement(
   "distribution.nodes",
   `select node.nodename as host, node.nodeport as port, node.groupid = 0 as is_coordinator, node.isactive as is_active,

@@ -198,7 +198,7 @@ interface Remembered {
   readonly refresh: () => Promise<KnownRows | undefined>;
 }
 
-/** Creates the memory of a process. A list is read into it when a page of the list is first requested. */
+/** Creates the memory of a process. A list is read into it when a page by filters is first requested. */
 export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }: RowMemoryOptions): RowMemory {
   const source = { monotonic: () => performance.now(), ...given };
   const lists = createLists(source, maxBytes);

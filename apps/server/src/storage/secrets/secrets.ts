@@ -12,15 +12,14 @@ import { codeOf } from "../db/errors.ts";
  * be the same in every process of a deployment.
  */
 
-/** The part of the file that encrypts cursors. */
-interface Secrets {
+/** Everything in the secrets file. */
+export interface AllSecrets {
   /** The keys for cursors. The first key encrypts new cursors; all keys decrypt. */
   readonly cursorKeys: readonly CursorKey[];
-}
-
-/** Everything in the secrets file. */
-export interface AllSecrets extends Secrets {
-  /** The keys for webhook secrets. The first key encrypts new secrets; all keys decrypt. */
+  /**
+   * The keys for webhook secrets, and for tokens of other purposes such as download links. The first key encrypts new
+   * secrets; all keys decrypt.
+   */
   readonly webhookKeys: readonly SecretKey[];
 }
 

@@ -87,6 +87,8 @@ export async function insertCrashes(
   return rows.filter((row) => row.is_set_aside).map(({ unit }) => unit);
 }
 
+// `$5` is the first delay, which doubles with each failure, and `$6` the longest. Twenty doublings exceed any longest delay.
+// 32,767 is the greatest smallint. A failure ends the row of crashes, because the process has survived.
 const failed = statement(
   "work.insertFailure",
   `insert into work_failures as known (system_id, work, unit, failures, message, due_at)
