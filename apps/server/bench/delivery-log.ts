@@ -19,6 +19,7 @@ const log = await openDeliveryLog(DELIVERIES);
 const now = Date.now();
 const clock = () => now;
 const back = (days: number) => new Date(now - days * DAY_MS);
+/** Periods of the log: a short one, and the older half of the 30 days. */
 const night = { since: back(1.5), until: back(1) };
 const middle = { until: back(15) };
 

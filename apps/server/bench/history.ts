@@ -38,8 +38,10 @@ const iso = (at: number) => new Date(at).toISOString();
 const anInstant = () => iso(random.between(begins, HISTORY_ENDS));
 const station = (n: number) => `station-${String(n).padStart(4, "0")}`;
 
+/** Reads one page of the stations as they were at an instant. */
 const pageAt = (at: string, page: number) =>
   stationsAt(context, whose, { at }, { kind: "page", page, limit: PAGE_SIZE });
+/** Reads all stations as they were at an instant, page after page by cursor. */
 const walkAt = async (at: string) => {
   let found = 0;
   for (let after: string | undefined = ""; after !== undefined;) {
@@ -50,16 +52,19 @@ const walkAt = async (at: string) => {
   if (found !== STATIONS) throw new Error(`${found} stations were there at ${at}, not ${STATIONS}`);
 };
 const countOf = ({ items }: Page<string>) => items.split('"as_of"').length - 1;
+/** Reads the same pages by number. */
 const allAt = async (at: string) => {
   let found = 0;
   for (let page = 1; page <= Math.ceil(STATIONS / PAGE_SIZE); page++) found += countOf(await pageAt(at, page));
   if (found !== STATIONS) throw new Error(`${found} stations were there at ${at}, not ${STATIONS}`);
 };
+/** Reads the history of a station over a random period. */
 const history = async (days: number, step: "PT15M" | "PT1H" | "P1D", id = station(random.between(1, STATIONS))) => {
   const to = random.between(Math.min(HISTORY_ENDS, begins + days * DAY_MS), HISTORY_ENDS);
   const query = { from: iso(to - days * DAY_MS), to: iso(to), step };
   if ((await stationHistory(context, whose, id, query)) === undefined) throw new Error(`${id} has no history`);
 };
+/** Reads the sums of the whole system over the last days. */
 const summary = (days: number, step: "PT15M" | "PT1H" | "P1D") => {
   const query = { from: iso(HISTORY_ENDS - days * DAY_MS), to: iso(HISTORY_ENDS), step };
   return filtered.read(whose, (db) => systemSummary({ db, clock }, whose.systemId, query));

@@ -98,6 +98,7 @@ export async function openMeter(connectionString: string): Promise<Meter> {
   };
 }
 
+/** Returns the work of PostgreSQL for the statements of a read together. */
 async function workOf(db: Database, statements: readonly Sent[], repetitions: number) {
   const work = { buffers: 0, visited: 0, executionMs: 0, planningMs: 0 };
   for (const each of statements) {

@@ -12,6 +12,7 @@ import { CIPHER, makeWorld, type World } from "./world.ts";
 /** Each partner has the 10 endpoints that it may have: 1,000 in all. */
 const PARTNERS = 100;
 const ROUNDS = Number(process.env["PLACES_ROUNDS"] ?? 12);
+/** The rides of each case in a round. */
 const RIDES = 5;
 
 /**

@@ -166,6 +166,7 @@ function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts
   const machine = hostname();
   const context = { db, clock, rateLimit: config.rateLimit, longRideAfterMs: config.longRideAfterMs };
   const { mail, alertMailTo, alertWebhookUrl } = config;
+  // The recipients of messages about problems. `CHAT_ROOM` stands for the chat room, whose URL is a secret.
   const addresses = [...(mail === undefined ? [] : alertMailTo), ...(alertWebhookUrl === undefined ? [] : [CHAT_ROOM])];
   return startChecks({
     ...{ db, clock, ids, logger, onError, watch, addresses },

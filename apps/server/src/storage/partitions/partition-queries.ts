@@ -8,6 +8,7 @@ import { type DailyTable, dailyTables, type DayColumn, defaultOf, endOf, partiti
  * functions of that role create and drop its partitions, as the comment on its ownership below explains.
  */
 
+/** The names of a table's partitions, with that of the default one. */
 const partitions = statement(
   "partitions.all",
   `select c.relname::text as name
