@@ -131,6 +131,7 @@ function requireOwnOrigin(request: FastifyRequest, baseUrl: string): void {
   if (!changesSomething(request)) return;
   const { origin, host, "sec-fetch-site": site } = request.headers;
   const ownOrigin = URL.parse(baseUrl)?.origin ?? "";
+  // The browser may know the service by another name than that of `baseUrl`: then the page's host is the request's own.
   const isOwnOrigin = origin === ownOrigin || (origin !== undefined && URL.parse(origin)?.host === host);
   const isOwnPage = (origin ?? site) !== undefined && (origin === undefined || isOwnOrigin);
   if (!isOwnPage || (site !== undefined && site !== "same-origin"))

@@ -65,6 +65,7 @@ export interface ConsoleContext extends SignInContext {
   readonly logger: { warn(fields: object, message: string): void };
 }
 
+/** The default of `longRideAfterMs`. */
 const DAY_MS = 86_400_000;
 
 /** The default of `webhooks`: public addresses on port 443. */
@@ -129,6 +130,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
   };
 }
 
+/** A request whose reads may take long. Its `signal` is aborted when the caller disconnects. */
 export type LongRequest = ConsoleRequest & Pick<FastifyRequest, "signal">;
 
 /**

@@ -68,14 +68,14 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Consol
       const beside = await findFailingBeside(search, scope.systemId, detail);
       return { status: 200, body: deliveryDetailJson(detail, beside) };
     },
-    ...copyRoutes(context, reading),
+    ...sendAgainRoutes(context, reading),
     ...exportRoute(searching),
     ...overTimeRoute(context, searching),
   };
 }
 
 /** Routes that send one delivery again, or give it as a command to send. */
-function copyRoutes(
+function sendAgainRoutes(
   context: ConsoleContext,
   reading: ReadContext,
 ): Pick<ConsoleRoutes["deliveries"], "resend" | "curl" | "signedCurl"> {
@@ -163,6 +163,7 @@ function createExports(): Exports {
 }
 
 interface ResendCall {
+  /** `resend_id` is in the paths of `get` and `cancel` alone. */
   readonly params: { readonly partner_id: string; readonly resend_id?: string };
   readonly query: { readonly endpoint_id?: string | undefined };
   readonly request: LongRequest;
@@ -194,6 +195,7 @@ export function systemResendRoutes(context: ConsoleContext, long: LongReads): Co
   });
 }
 
+/** @param resenderOf returns who makes a call, and whose deliveries it is about */
 function routesFor(context: ConsoleContext, long: LongReads, resenderOf: (call: ResendCall) => Resender) {
   return {
     count: async (call: ChoosingCall) => {
@@ -251,6 +253,12 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] 
         typeof lastId === "string" ? lastId : undefined,
       );
       stream.begin();
+      const isStillMember = async () => {
+        const session = await sessionStillOf(found, db, clock());
+        return session?.memberships.some(
+          (one) => one.system_id === systemId && (one.partner_id === partnerId || one.partner_id === null),
+        );
+      };
       const heartbeat = setInterval(() => {
         isStillMember().then(
           (isMember) => (isMember ? stream.heartbeat() : leave()),
@@ -258,12 +266,6 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] 
           () => undefined,
         );
       }, HEARTBEAT_INTERVAL_MS);
-      const isStillMember = async () => {
-        const session = await sessionStillOf(found, db, clock());
-        return session?.memberships.some(
-          (one) => one.system_id === systemId && (one.partner_id === partnerId || one.partner_id === null),
-        );
-      };
       stream.onClosed(() => {
         clearInterval(heartbeat);
         leave();

@@ -75,6 +75,11 @@ export function feedRoutes({ db, clock }: ConsoleContext, long: LongReads): Cons
   };
 }
 
+/**
+ * Returns a source as the page shows it.
+ * @param state undefined: no feed belongs to it
+ * @param contents undefined: it has brought no stations or bikes
+ */
 function shown(
   source: string,
   state: SourceState | undefined,
@@ -92,6 +97,7 @@ function shown(
   };
 }
 
+/** The fields of a source that follow from its feed. */
 type Followed = Omit<Served<FeedSource>, "source" | "stations" | "bikes" | "missing">;
 
 /** The state of a source that no feed belongs to. */
@@ -158,7 +164,7 @@ export function importRoutes(context: ConsoleContext): Routes {
   };
 }
 
-/** @throws ServiceError when there is no such import */
+/** Returns an import. @throws ServiceError when there is no such import */
 async function read(db: Queryable, request: Parameters<typeof consoleCaller>[0], id: string): Promise<ImportRow> {
   const row = await findImport(db, consoleCaller(request).systemId, id);
   if (row === undefined) throw commandError("not_found", "import", { id });
@@ -239,6 +245,7 @@ export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQ
       );
       const asked = sources.find(({ name }) => name === source);
       if (source !== undefined && asked === undefined) throw commandError("not_found", "feedSource", { id: source });
+      // The system's own feed has the empty name among the kept results. It is checked anew when a description has changed.
       const outcome =
         asked === undefined
           ? await checks.get(systemId, "", await descriptionsState(db, systemId), () => checkOwn(systemId))
@@ -285,6 +292,7 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
   };
 }
 
+/** Returns the addresses of the system's published feeds, one for each version. The first system has the short one. */
 async function feedsOf({ db, baseUrl }: ConsoleContext, systemId: string) {
   const [first] = await systemsOf(db);
   const path = first?.system_id === systemId ? "gbfs" : `gbfs/${encodeURIComponent(systemId)}`;

@@ -105,7 +105,7 @@ function kindOf({ partner_id: partnerId, is_sandbox: isSandbox }: KeyRow): KeyKi
   return isSandbox ? "test" : "live";
 }
 
-/** @param exceeding ids of the keys that exceed their partner's allowance */
+/** @param exceeding ids of the keys that exceed their partner's allowance; left out for a key that ends */
 function shown(
   { clock, rateLimit }: ConsoleContext,
   key: KeyRow,

@@ -207,6 +207,7 @@ export function systemAuditRoutes(context: ConsoleContext, long: LongReads): Con
   };
 }
 
+/** Returns a page of the audit log. @param view changes an entry before it is shown */
 async function listActs(
   context: Pick<ConsoleContext, "clock" | "cursorCipher"> & { readonly db: Queryable },
   request: LongRequest,

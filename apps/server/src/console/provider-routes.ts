@@ -76,6 +76,7 @@ function dashboardAddress({ baseUrl }: ConsoleContext, page: string): string {
 }
 
 /**
+ * Begins an attempt, and gives the browser its cookie.
  * @returns the address to which the browser is redirected: the provider's, or the page that reports that the provider
  * cannot be reached
  */
@@ -95,7 +96,7 @@ async function beginInBrowser(
   }
 }
 
-/** @returns the page that the browser goes on to */
+/** Ends the attempt of a browser that comes back. @returns the page that the browser goes on to */
 async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Promise<string> {
   const { request, reply } = exchange;
   const { searchParams: query } = new URL(request.url, "http://localhost");
@@ -121,6 +122,7 @@ function requireSameSession({ consoleSession: session }: FastifyRequest, purpose
   if ("sessionId" in purpose && session?.id !== purpose.sessionId) throw new ProviderSignInError("expired");
 }
 
+/** Does what the attempt was begun for. @returns the page that the browser goes on to */
 async function finishAttempt(
   context: ConsoleContext,
   exchange: Exchange,

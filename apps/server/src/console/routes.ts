@@ -124,15 +124,13 @@ function systemOverviewRoutes(context: ConsoleContext, long: LongReads): Routes[
   };
 }
 
-type SearchRoutes = ConsoleRoutes;
-
 /** Routes of a partner's search. */
-function partnerSearchRoutes(long: LongReads): SearchRoutes["partnerSearch"] {
+function partnerSearchRoutes(long: LongReads): Routes["partnerSearch"] {
   return { search: searchRoute(long) };
 }
 
 /** Routes of the operator's search. */
-function systemSearchRoutes(long: LongReads): SearchRoutes["systemSearch"] {
+function systemSearchRoutes(long: LongReads): Routes["systemSearch"] {
   return { search: searchRoute(long) };
 }
 

@@ -154,7 +154,7 @@ type SessionFinder = (request: FastifyRequest, needs: ConsoleNeeds) => Promise<F
 export function createSessionFinder(db: Queryable, clock: () => number): SessionFinder {
   // The look-ups that run or are about to, each with the number of requests that wait for it. The name has everything that
   // `findSession` depends on.
-  const lanes = new Map<
+  const lookUps = new Map<
     string,
     { readonly find: (request: FastifyRequest) => Promise<FoundSession | undefined>; users: number }
   >();
@@ -162,7 +162,7 @@ export function createSessionFinder(db: Queryable, clock: () => number): Session
     const { cookie } = request.headers;
     if (cookie === undefined) return undefined;
     const name = [needs.audience, request.method === "GET", isFromFrame(request), cookie].join("\n");
-    const lane = lanes.get(name) ?? {
+    const lookUp = lookUps.get(name) ?? {
       find: lookUpTogether(async (alike: readonly FastifyRequest[]) => {
         const [first = request] = alike;
         const found = await findSession(first, needs, db, clock());
@@ -170,13 +170,13 @@ export function createSessionFinder(db: Queryable, clock: () => number): Session
       }),
       users: 0,
     };
-    lanes.set(name, lane);
-    lane.users++;
+    lookUps.set(name, lookUp);
+    lookUp.users++;
     try {
-      return await lane.find(request);
+      return await lookUp.find(request);
     } finally {
-      lane.users--;
-      if (lane.users === 0) lanes.delete(name);
+      lookUp.users--;
+      if (lookUp.users === 0) lookUps.delete(name);
     }
   };
 }

@@ -39,7 +39,7 @@ export function stationRoutesOf(
 ): Pick<ConsoleRoutes, "partnerStations" | "systemStations"> {
   const { db, stationMaps, clock } = context;
   // Everything that a map has besides its stations.
-  const whatHolds = async (systemId: string): Promise<Omit<StationMap, "data">> => {
+  const besidesStations = async (systemId: string): Promise<Omit<StationMap, "data">> => {
     const [regions, timeZone] = await Promise.all([regionsOf(db, systemId), timeZoneOfSystem(db, systemId)]);
     const { mapTiles } = context;
     const tiles = mapTiles === undefined ? null : { url: mapTiles.url, attribution: mapTiles.attribution };
@@ -48,7 +48,7 @@ export function stationRoutesOf(
   // Builds the map once for all requests.
   const mapNow = (systemId: string): ReadyBody | Promise<ReadyBody> =>
     stationMaps.get(systemId, "map", async () => {
-      const [stations, rest] = await Promise.all([stationsForMap(db, systemId), whatHolds(systemId)]);
+      const [stations, rest] = await Promise.all([stationsForMap(db, systemId), besidesStations(systemId)]);
       const map: StationMap = { data: stations.map(toMapped), ...rest };
       return readyBody(JSON.stringify(map));
     });
@@ -63,7 +63,7 @@ export function stationRoutesOf(
       data.push(...(JSON.parse(`[${items}]`) as Station[]).filter(({ status }) => status !== "removed").map(toMapped));
       after = next;
     } while (after !== undefined);
-    return { data, ...(await whatHolds(whose.systemId)) };
+    return { data, ...(await besidesStations(whose.systemId)) };
   };
   const routes = {
     list: async ({ query: { at }, request, reply }: MapCall) =>
@@ -79,9 +79,11 @@ export function stationRoutesOf(
   return { partnerStations: routes, systemStations: routes };
 }
 
+/** A station from the statement of the map (with a `Date`), or from the contract's JSON (with a text). */
 type Row = Omit<MappedStation, "bikes" | "docks" | "last_reported"> &
   Pick<Station, "num_bikes_available" | "num_docks_available"> & { readonly last_reported: Date | string | null };
 
+/** Picks the fields that the map shows. */
 function toMapped({
   num_bikes_available: bikes,
   num_docks_available: docks,

@@ -34,8 +34,23 @@ import { withoutCredentials } from "./delivery-json.ts";
 
 /*
  * Routes of webhook endpoints, which the dashboard calls webhooks: `webhookRoutes` for a partner's own people,
- * `endpointRoutes` for the operator. Both share the changes of `webhookChanges`.
+ * `endpointRoutes` for the operator. Both share the changes of `webhookChanges`. `long.hold` runs reads that may take long
+ * (`LongReads`).
  */
+
+/** The webhook and the person who changes it. */
+interface WebhookCaller {
+  readonly personId: string;
+  readonly actor: string;
+  readonly scope: EndpointScope;
+  /** A webhook that the operator has paused can be resumed or removed by the operator only. */
+  readonly by: "partner" | "operator";
+}
+
+/** Names one of several webhooks. */
+interface OfWebhook {
+  readonly endpoint_id?: string | undefined;
+}
 
 /** Routes of a partner's webhooks: addresses, events, secrets and status. */
 export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {
@@ -75,6 +90,7 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
   };
 }
 
+/** A call of a partner's own page. */
 interface OwnCall {
   readonly request: ConsoleRequest;
   readonly query: OfWebhook;
@@ -92,6 +108,7 @@ function ownPartner({ request }: Pick<OwnCall, "request">): WebhookCaller {
   return { personId: person.id, actor, scope: { systemId, partnerId }, by: "partner" };
 }
 
+/** A JSON schema of the OpenAPI document. */
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Returns the payload of each event for the pages: read from the partners' document, which the contract generates. */
@@ -144,21 +161,10 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
   return typeof format === "string" ? name.replace("string", format) : name;
 }
 
-/** The webhook and the person who changes it. */
-interface WebhookCaller {
-  readonly personId: string;
-  readonly actor: string;
-  readonly scope: EndpointScope;
-  /** A webhook that the operator has paused can be resumed or removed by the operator only. */
-  readonly by: "partner" | "operator";
-}
+/** An event that a probe can send an example of. */
+type ProbedEvent = Parameters<ConsoleContext["addressProber"]["probe"]>[1]["event"];
 
-type DeliveryName = Parameters<ConsoleContext["addressProber"]["probe"]>[1]["event"];
-/** Names one of several webhooks. */
-interface OfWebhook {
-  readonly endpoint_id?: string | undefined;
-}
-
+/** A call that `callerOf` understands, with its body. */
 type WithBody<Call, Body> = Call & { readonly body: Body };
 
 const HOUR_MS = 3_600_000;
@@ -177,7 +183,7 @@ function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) =>
       if (by === "partner") await requireReadableEvents(context, chosenFor, call.body.events);
       return { status: 200 as const, body: await previewEndpoint(context, scope, call.body) };
     },
-    probe: async (call: WithBody<Call, { readonly url: string; readonly event?: DeliveryName | undefined }>) => {
+    probe: async (call: WithBody<Call, { readonly url: string; readonly event?: ProbedEvent | undefined }>) => {
       const { personId, actor, scope } = callerOf(call);
       const { url, event = "ride.completed" } = call.body;
       const probing = { ...context, actor, cipher: context.webhookCipher };
@@ -290,6 +296,7 @@ function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: Probe
 
 type Routes = ConsoleRoutes["endpoints"];
 
+/** A call of the operator's pages about a partner's endpoint. */
 interface EndpointCall {
   readonly params: { readonly partner_id: string };
   readonly query: OfWebhook;
@@ -299,7 +306,7 @@ interface EndpointCall {
 /** Routes of every partner's endpoints, for the operator. */
 export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes {
   return {
-    ...webhookChanges(context, operatorOf),
+    ...webhookChanges(context, operatorCaller),
     ...sendingAgain(context),
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
@@ -310,11 +317,12 @@ export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes
       return { status: 200, body: { data, workers } };
     },
     add: async ({ body, ...call }) => {
-      const made = await addWebhook(context, operatorOf({ ...call, query: {} }), body);
+      // A new endpoint has no id yet.
+      const made = await addWebhook(context, operatorCaller({ ...call, query: {} }), body);
       return { status: 200, body: { ...settingsJson(made), secret: made.secret } };
     },
     set: async (call) => {
-      const made = await setWebhook(context, operatorOf(call), call.body);
+      const made = await setWebhook(context, operatorCaller(call), call.body);
       return { status: 200, body: { ...settingsJson(made), secret: made.secret } };
     },
   };
@@ -324,11 +332,12 @@ export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes
 function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay" | "stopReplay"> {
   return {
     resend: async (call) => {
-      const { actor, scope } = operatorOf({ ...call, query: {} });
+      // The delivery's id suffices to find it, whatever its endpoint.
+      const { actor, scope } = operatorCaller({ ...call, query: {} });
       return { status: 200, body: await redeliver({ ...context, actor }, scope, call.params.delivery_id) };
     },
     replay: async (call) => {
-      const { actor, scope } = operatorOf(call);
+      const { actor, scope } = operatorCaller(call);
       const { since, until, statuses, dry_run: dryRun } = call.body;
       const range = { since: new Date(since), until: dateOf(until), statuses };
       const made = await createReplay({ ...context, actor }, { ...scope, ...range, dryRun });
@@ -342,7 +351,7 @@ function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay"
 }
 
 /** Returns the endpoint that a call names, and the operator's person who changes it. */
-function operatorOf({ request, params, query }: EndpointCall): WebhookCaller {
+function operatorCaller({ request, params, query }: EndpointCall): WebhookCaller {
   const { person, systemId, actor } = consoleCaller(request);
   const scope = { systemId, partnerId: params.partner_id, endpointRef: query.endpoint_id };
   return { personId: person.id, actor, scope, by: "operator" };

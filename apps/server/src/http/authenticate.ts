@@ -57,8 +57,9 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
 }
 
 /**
- * Returns a key that is usable, but was not kept as such. Refuses a malformed, unknown or unusable one, and counts it.
- * @param kept what the cache says of the key; undefined: nothing
+ * Returns a usable key that the cache did not have as such. Refuses a malformed, unknown or unusable one, and counts it.
+ * @param presented the key's text; undefined: the header has none, which `malformedKey` refuses
+ * @param kept the cached key; `unknown`: the cache knows that no such key exists; undefined: the key must be looked up
  */
 async function judge(
   presented: string | undefined,
@@ -127,6 +128,7 @@ async function refuse(
   return serviceError("rate_limited", "wrongCredentials", { retryAfterSeconds: guard.resetSeconds });
 }
 
+/** Returns the caller's address. `authorize` has set `transport` before a key is read. */
 function addressOf(request: FastifyRequest): string {
   return request.transport?.address ?? "";
 }
@@ -244,6 +246,7 @@ const AUDIT_NAMES: Readonly<Record<CompromisedIn, string>> = { url: "query strin
 /**
  * Marks keys as compromised that a request carried where others may have read them. The request is refused in any case,
  * so an unavailable database changes nothing. Only an existing key that is not yet marked costs more than a look-up.
+ * @param found the texts of the keys
  */
 export async function markCompromisedKeys(
   found: readonly string[],

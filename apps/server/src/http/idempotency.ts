@@ -74,7 +74,7 @@ interface CommandCombinerOptions<Call, Result> {
    * Runs calls of one system in one transaction. If it fails, no call had any effect, unless the error is
    * `CommitOutcomeUnknown`.
    * @param onCommitting called when all statements have been sent and only the commit remains
-   * @returns an outcome for each call, in order
+   * @returns an outcome for each call, in order; for `run-alone`, `runAlone` is called next
    */
   readonly runTogether: (
     systemId: string,
@@ -97,12 +97,15 @@ const MAX_OPEN = 2;
 const ALONE_CONCURRENCY = 4;
 /** Limits the calls of one owner that wait or run. Too high: a slow database delays other owners. */
 export const MAX_CALLS_OF_OWNER = 1_000;
+/** Limits the calls of all owners together that wait or run. Too high: a slow database fills the memory with calls. */
 export const MAX_CALLS = 4_000;
 /** How long a call waits before it is rejected: about as long as a caller waits for a connection of the pool. */
 export const MAX_WAIT_MS = 5_000;
 
+/** A call that waits, and the promise of `run` that its outcome settles. */
 interface Waiting<Call, Result> {
   readonly call: Call;
+  /** Milliseconds of the clock `monotonic`. */
   readonly since: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -242,6 +245,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
   async #serveAlone(): Promise<void> {
     this.#servingAlone++;
     while (!this.#alone.isEmpty) {
+      // Takes one call.
       for (const { call, resolve, reject } of this.#alone.take(1, () => 1)) {
         await this.#options.runAlone(call).then(resolve, reject);
       }
@@ -330,6 +334,7 @@ interface CombinedVerb<Input> {
   readonly alone: (systemId: string, input: Input, ...rest: Parameters<Work>) => Promise<Answer>;
 }
 
+/** A call as `CommandCombiner` gathers it, with what `doOnce` needs to recognize a repetition. */
 type InputCall<Input> = CombinableCall & RepeatableCall<Input>;
 
 /**
@@ -354,6 +359,7 @@ export function combineRequests<Input>(context: IdempotencyContext, verb: Combin
   return async (request: RepeatableRequest, input: Input, items = 1): Promise<RepeatableAnswer> => {
     const { systemId, keyId: owner, body } = request;
     const name = nameOf(request);
+    // Without a name nothing is compared with the hash, so none is computed.
     const bodyHash = name === undefined ? new Uint8Array() : hashOf(body);
     const call = { systemId, owner, items, name, bodyHash, input };
     // While this request waits for a running one of its name, the other requests of its transaction go on.

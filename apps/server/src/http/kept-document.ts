@@ -17,6 +17,7 @@ export interface KeptDocument {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Serves a document at a path: see `kept`. */
 export function serveKept(app: FastifyInstance, path: string, document: KeptDocument): void {
   app.get(path, kept(document));
 }

@@ -82,6 +82,7 @@ function writeEnvelope({ items, numbers, nextCursor, checkpoint }: Envelope): st
 
 /** A list that an endpoint serves. */
 export interface PagedList<Position, Filters> {
+  /** The name that ties cursors and checkpoints to this list. */
   readonly name: string;
   readonly position: PositionCodec<Position>;
   /**
@@ -192,6 +193,7 @@ function checkpointsOf<Filters extends object>(
   return cursorPosition(cursors, scope, checkpointText);
 }
 
+/** Returns the checkpoint from which a walk that begins now is continued later. `standing` is the state of the changes. */
 async function checkpointOfNow({ watch, table }: FollowedList<never>, request: FastifyRequest): Promise<Checkpoint> {
   const standing = await watch.standing(table, partnerOf(request));
   return { since: nextSince(standing), history: standing.history };
@@ -217,8 +219,10 @@ function walkPosition<Position>(codec: PositionCodec<Position>): PositionCodec<W
 
 /** A walk through changes: its bounds, its position, and its final checkpoint. */
 interface ChangeWalk {
+  /** The positions in the order of changes between which the walk reads, in microseconds since 1970. */
   readonly since: number;
   readonly upto: number;
+  /** The last change that was read; undefined: the walk begins. */
   readonly after: ChangePosition | undefined;
   readonly checkpoint: Checkpoint;
 }
@@ -237,12 +241,14 @@ const changeWalk: PositionCodec<ChangeWalk> = {
   },
 };
 
-const reasons = {
+/** Why changes since a checkpoint may be missing, by the result of `lossOf`. */
+const LOSSES = {
   replaced: "the database was restored or replaced, or an import was undone",
   clock: "the database's clock was set back",
   old: "it is older than removed bikes are kept",
 };
 
+/** Begins the walk through the changes since the checkpoint in `changes_since`. @throws ServiceError as `readChanges` */
 async function beginWalk(
   { table, watch }: FollowedList<never>,
   checkpoints: PositionCodec<Checkpoint>,
@@ -252,7 +258,7 @@ async function beginWalk(
   if (checkpoint === undefined) throw serviceError("invalid_cursor", "checkpoint");
   const standing = await watch.standing(table, partnerOf(request));
   const loss = lossOf(table, checkpoint, standing);
-  if (loss !== undefined) throw serviceError("checkpoint_lost", "changes", { reason: reasons[loss] });
+  if (loss !== undefined) throw serviceError("checkpoint_lost", "changes", { reason: LOSSES[loss] });
   const { since, history } = checkpoint;
   const next = { since: nextSince(standing, since), history };
   return { since, upto: standing.newest ?? 0, after: undefined, checkpoint: next };

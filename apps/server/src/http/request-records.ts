@@ -51,10 +51,13 @@ const REPEAT_MS = 60_000;
  */
 const MAX_TALLIES = 50;
 
+/** The rejected requests of one address or key since its last log line, or of all further ones (`others`). */
 interface Tally {
+  /** The fields that name the address or key in the log line. */
   readonly who: object;
   /** Counts since the last line, by reason. */
   counts: Map<RejectionReason, number>;
+  /** When the last line was written, in milliseconds since 1970; `-Infinity`: never, so that the first one is due. */
   writtenAt: number;
 }
 
@@ -138,7 +141,7 @@ export function measureRequests(app: FastifyInstance, options: MeasuredRequestsO
     log,
     monotonic: () => performance.now(),
   });
-  const measuring = (route: CountedRoute, count: CountRequest | undefined) => {
+  const hookFor = (route: CountedRoute, count: CountRequest | undefined) => {
     // The counters of requests that are counted under other names than their route's, each made at its first use.
     const counts = new Map<string, CountRequest | undefined>();
     const countAs = (name: string) => {
@@ -161,11 +164,12 @@ export function measureRequests(app: FastifyInstance, options: MeasuredRequestsO
   app.addHook("onRoute", (route) => {
     const counted = routeOf(route);
     const count = STREAMS.has(counted.route) ? undefined : metrics?.countRoute(counted);
-    const hook = measuring(counted, count);
+    const hook = hookFor(counted, count);
     route.onResponse = [hook, ...[route.onResponse ?? []].flat()];
   });
+  // Requests to paths that do not exist have no route, and so no hook of one.
   const nowhere: CountedRoute = { interface: "none", route: "none", method: "any" };
-  const measureUnknown = measuring(nowhere, metrics?.countRoute(nowhere));
+  const measureUnknown = hookFor(nowhere, metrics?.countRoute(nowhere));
   app.addHook("onResponse", (request, reply, done) => {
     if (request.is404) measureUnknown(request, reply, done);
     else done();
@@ -173,6 +177,7 @@ export function measureRequests(app: FastifyInstance, options: MeasuredRequestsO
   if (metrics !== undefined) countBytes(app, metrics);
 }
 
+/** The interfaces by the first part of a path. All other paths count as `pages`. */
 const INTERFACES = new Map<string | undefined, CountedRoute["interface"]>([
   ["v1", "partner"],
   ["healthz", "partner"],
@@ -193,7 +198,10 @@ function routeOf({ url, method, config }: RouteOptions): CountedRoute {
 interface Measuring {
   readonly clock: () => number;
   readonly slowRequests: SlowRequests;
-  /** Returns the counter for requests of the route that are counted under another name (`recordedAs`). */
+  /**
+   * Returns the counter for requests of the route that are counted under another name (`recordedAs`), as those to /mcp are
+   * by method and tool.
+   */
   readonly countAs: (name: string) => CountRequest | undefined;
 }
 

@@ -30,7 +30,10 @@ export function vary(reply: HeaderEditor, ...names: readonly string[]): void {
   reply.header("vary", [...before, ...names.filter((name) => !before.includes(name))].join(", "));
 }
 
-/** A body that is kept and sent many times: its bytes and their ETag, computed once. */
+/**
+ * A body that is kept and sent many times: its bytes and their ETag, computed once. For answers that need a key or a session
+ * (`useReadyBody`); `compressAnswers` compresses them at each request.
+ */
 export interface ReadyBody {
   readonly bytes: Buffer;
   readonly etag: string;
@@ -42,10 +45,7 @@ export function readyBody(body: string | Buffer): ReadyBody {
   return { bytes, etag: etagOf(bytes) };
 }
 
-/**
- * The part of a reply that is needed here. Used instead of Fastify's own type, because ts-rest's handlers get the type of
- * an older Fastify version.
- */
+/** Like `HeaderEditor`, without reading headers. */
 interface HeaderWriter {
   header(name: string, value: string): unknown;
 }
@@ -58,7 +58,7 @@ export function useReadyBody<Body>(reply: HeaderWriter, { bytes, etag }: ReadyBo
   return bytes as unknown as Body;
 }
 
-/** A body that is kept and sent many times. It is compressed at most once in each coding. */
+/** Like `ReadyBody`, for public documents and feeds: it is also compressed only once in each coding. */
 export interface CodedBody extends ReadyBody {
   /** Returns the bytes in an accepted coding, and the coding's name; undefined for the plain bytes. */
   inCoding(accepted: string | undefined): Promise<{ readonly bytes: Buffer; readonly coding: Coding | undefined }>;

@@ -32,6 +32,7 @@ export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: 
   const ended = closeListener(server);
   const done = new AbortController();
   const after = async (milliseconds: number, work: () => void) => {
+    // Rejected when `done` is aborted: all connections have ended, and `work` is not needed.
     await sleep(milliseconds, undefined, { signal: done.signal }).then(work, () => undefined);
   };
   const bounds = [
@@ -82,7 +83,10 @@ function closeIdle(server: Server, until: AbortSignal): void {
   until.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
-/** Adds `Connection: close` to each response from the moment that draining begins. */
+/**
+ * Adds `Connection: close` to each response from the moment that draining begins.
+ * @returns `begin` begins draining; `is` tells whether it has begun
+ */
 export function closeConnectionsWhenDraining(http: FastifyInstance): {
   readonly is: () => boolean;
   readonly begin: () => void;

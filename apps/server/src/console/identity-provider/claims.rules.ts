@@ -39,6 +39,7 @@ export function requireUsable({ sub, iat }: { readonly sub: string; readonly iat
     throw new Error("the ID token was issued in the future: compare the clocks of both machines");
 }
 
+/** Returns the identity that claims name. Leaves out what cannot be stored, and an address that is not verified. */
 export function identityOf(
   issuer: string,
   idToken: string,

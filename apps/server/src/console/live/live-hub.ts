@@ -31,6 +31,7 @@ const MAX_PER_PERSON = 6;
  * use up everybody's streams.
  */
 const MAX_PER_KEY = 100;
+/** Maximum open streams of this process. */
 const MAX_VIEWERS = 500;
 /** Latest events that are kept of each topic, for pages that reconnect. */
 const KEPT_EVENTS = 100;
@@ -146,6 +147,7 @@ interface StreamReply {
   hijack(): unknown;
 }
 
+/** @returns a stream that is not begun yet: until `begin`, events are only buffered */
 export function openEventStream(reply: StreamReply): EventStream {
   const { raw } = reply;
   const waiting: string[] = [];

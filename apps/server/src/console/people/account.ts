@@ -34,6 +34,7 @@ export interface Credentials {
 
 type CredentialContext = Pick<SignInContext, "identityProvider">;
 
+/** @param personId somebody who may be unknown: then there are no credentials */
 export async function credentialsOf(
   { identityProvider }: CredentialContext,
   db: Queryable,
@@ -98,6 +99,7 @@ export async function setAuthenticatorApp(
   return codes;
 }
 
+/** Removes the authenticator app on the owner's request. (`removeAuthenticatorApp` is the bare change.) */
 export function unsetAuthenticatorApp(context: SignInContext, owner: AccountOwner): Promise<void> {
   return change(context, owner, "person.authenticator_app_removed", (tx) => removeAuthenticatorApp(tx, owner.personId));
 }

@@ -142,6 +142,7 @@ const MAX_REASON_LENGTH = 500;
 function explain(error: unknown): never {
   const unavailable = [error, (error as Error).cause].find((one) => one instanceof ProviderUnavailable);
   if (unavailable !== undefined) throw new ProviderSignInError("provider_unavailable", unavailable.message);
+  // Properties of the errors of openid-client; the last two are what the provider answered.
   const { code, error: answer, error_description: more } = error as Readonly<Record<string, unknown>>;
   if (answer === "access_denied") throw new ProviderSignInError("cancelled");
   const parts = [(error as Error).message, code, answer, more, causeOf(error as Error)];

@@ -102,7 +102,10 @@ async function lockScope(tx: Transaction, systemId: string, partnerId: string | 
   if ((await holdPartner(tx, systemId, partnerId)) === undefined) throw serviceError("not_found", "partner");
 }
 
-/** Records that the link of an invitation was shown to its maker, because it could not be mailed. */
+/**
+ * Records that the link of an invitation was shown to its maker, because it could not be mailed.
+ * @param proves what the link proves from now on
+ */
 export function noteShown(
   { db }: Pick<CommandContext, "db">,
   systemId: string,

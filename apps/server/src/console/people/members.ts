@@ -90,7 +90,10 @@ async function endInvitations(
   await updateRevokedTo(tx, { systemId, partnerId, email }, now);
 }
 
-/** @param staysAdmin true: the member remains an admin, and so may be the operator's last one */
+/**
+ * Returns a member, and locks the membership until the transaction ends.
+ * @param staysAdmin true: the member remains an admin, and so may be the operator's last one
+ */
 async function lockForChange(
   tx: Transaction,
   scope: PeopleScope,

@@ -66,6 +66,7 @@ interface BrowserTask {
   readonly challengeToken: string;
 }
 
+/** The purposes of challenges (see `giveChallenge`). */
 const SIGN_IN = "passkey sign-in";
 const registrationOf = (personId: string) => `passkey registration ${personId}`;
 const CHALLENGE_BYTES = 32;

@@ -42,7 +42,7 @@ export function invitationUrl(baseUrl: string, token: string): string {
  * Matches every character but four: the signs of ohm, kelvin and ångström, and the Turkish İ. In lower case, these become
  * common letters.
  */
-const CASED = /[^\u{130}\u{2126}\u{212A}\u{212B}]+/gu;
+const SAFE_TO_LOWER = /[^\u{130}\u{2126}\u{212A}\u{212B}]+/gu;
 
 /**
  * Returns the form of an address that is stored and mailed to: addresses that differ only in case belong to one person. For
@@ -50,7 +50,7 @@ const CASED = /[^\u{130}\u{2126}\u{212A}\u{212B}]+/gu;
  * a k.
  */
 export function normalizedEmail(email: string): string {
-  return email.trim().replaceAll(CASED, (part) => part.toLowerCase());
+  return email.trim().replaceAll(SAFE_TO_LOWER, (part) => part.toLowerCase());
 }
 
 /** What a membership is for: a partner of a system, or with null its operator. */

@@ -17,6 +17,7 @@ const insertPersonRow = statement(
    on conflict (email) do nothing returning ${people.list()}`,
 );
 
+/** @param email in the form of `normalizedEmail` */
 export async function findPersonByEmail(db: Queryable, email: string): Promise<PersonRow | undefined> {
   return (await db.query<PersonRow>(byEmail, [email]))[0];
 }
@@ -275,6 +276,7 @@ const accept = statement(
   "update invitations set accepted_at = $3 where system_id = $1 and id = $2",
 );
 
+/** Returns the invitation whose token has a hash, even if it cannot be accepted any more. */
 export async function findInvitation(db: Queryable, hash: Uint8Array): Promise<InvitationRow | undefined> {
   return (await db.query<InvitationRow>(byHash, [hash]))[0];
 }
@@ -317,7 +319,10 @@ export async function updateRevokedTo(
   await db.query(revokeTo, [systemId, email, partnerId, now]);
 }
 
-/** Revokes the open invitations that a person has made: all, or those of a system, or of one partner of it. */
+/**
+ * Revokes the open invitations that a person has made.
+ * @param scope limits them to a system or, with a `partnerId`, to one partner of it; left out: those of all systems
+ */
 export async function updateRevokedOf(
   db: Queryable,
   personId: string,

@@ -95,6 +95,11 @@ export async function confirmPerson(
   if (proven !== personId) throw serviceError("confirmation_required", "wrongPasskey");
 }
 
+/**
+ * Verifies a password, and the code if the person has an authenticator app.
+ * @param person undefined: nobody has the address
+ * @param limits `by`: for whom waiting passwords are counted; `countCode` counts a code before it is compared
+ */
 async function provePassword(
   context: SignInContext,
   person: PersonRow | undefined,

@@ -18,7 +18,7 @@ import { expiryOf, hashToken, isActive, isToken, makeToken } from "./session.rul
 
 export type { MembershipRow, SessionRow } from "./queries.ts";
 
-/** The browser that a session is for, as its list shows it. */
+/** The browser of a session, as the list of a person's sessions shows it. */
 export interface Browser {
   readonly address: string;
   readonly userAgent: string;

@@ -82,6 +82,10 @@ const languages: Readonly<Record<string, string>> = {
   text: "",
 };
 
+/**
+ * Adds a section for each heading. Counts anchors anew in the order of the renderer, so that both give a heading the same
+ * one. Text before the first heading is left out.
+ */
 function collectSections(tokens: ReturnType<Marked["lexer"]>, sections: Section[]): void {
   const anchors = new Map<string, number>();
   for (const token of tokens) {

@@ -191,11 +191,12 @@ export function doOnceTogether<Input>(
       const rows = [...outcomeOf].flatMap(([call, outcome]) => rowOf(call, outcome) ?? []);
       // Not awaited: if storing fails, the commit fails.
       insertAnswers(tx, systemId, rows, new Date(now));
+      // Further calls with the same names find the answers here.
       for (const row of rows) stored.set(textOf(row), row);
       onCommitting();
       return calls.map((call) => {
         const outcome = outcomeOf.get(call);
-        if (outcome === undefined) return replayed(call, stored);
+        if (outcome === undefined) return outcomeOfRepetition(call, stored);
         return isAnswered(outcome) ? { result: { ...outcome.result, replayed: false } } : outcome;
       });
     },
@@ -247,7 +248,7 @@ function rowOf({ name, bodyHash }: RepeatableCall<unknown>, outcome: CallOutcome
 }
 
 /** Returns the outcome of a call with the name of an earlier call. */
-function replayed(
+function outcomeOfRepetition(
   { name, bodyHash }: RepeatableCall<unknown>,
   stored: ReadonlyMap<string, AnswerRow>,
 ): CallOutcome<RepeatableAnswer> {

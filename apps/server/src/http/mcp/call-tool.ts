@@ -81,6 +81,7 @@ function innerRequest(
   if (method !== "GET" && method !== "POST" && method !== "PATCH" && method !== "DELETE") throw new Error(method);
   const missing = listed.inputSchema.required.find((name: string) => !args.some(([argument]) => argument === name));
   const isInPath = (argument = "") => placements.get(argument)?.in === "path";
+  // The endpoint itself refuses a request without a needed query parameter or field.
   if (isInPath(missing)) return `${missing} must be given`;
   const takesBody = method === "POST" || method === "PATCH";
   const segments = new Map<string, string>();

@@ -40,7 +40,9 @@ interface View {
   readonly added?: Readonly<Record<string, object>>;
 }
 
+/** The arguments that a model has sent, by name. */
 export type Args = Readonly<Record<string, unknown>>;
+/** The JSON object with which an endpoint answers. */
 export type Answer = Readonly<Record<string, unknown>>;
 
 const { stations, rides, bikes, reservations, alerts, events, deliveries, vehicleTypes, regions, flows, system, me } =
@@ -65,6 +67,7 @@ const nearArguments = z
   })
   .strict();
 
+/** The stations around a place: a search in the rectangle around it, from which those within the radius are chosen. */
 const near: View = {
   arguments: nearArguments,
   hides: ["bbox", "cursor", "limit"],
@@ -97,6 +100,7 @@ const typicalArguments = z
   })
   .strict();
 
+/** A station's usual day, limited to some hours. */
 const hoursOfDay: View = {
   arguments: typicalArguments,
   hides: [],
@@ -240,6 +244,7 @@ export const tools: readonly Tool[] = [
   ),
 ];
 
+/** @param more the tool's `when`, or both `when` and `view` */
 function tool(name: string, title: string, endpoint: AppRoute, more: string | Pick<Tool, "when" | "view">): Tool {
   return { name, title, endpoint, ...(typeof more === "string" ? { when: more } : more) };
 }

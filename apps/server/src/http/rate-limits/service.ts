@@ -75,11 +75,13 @@ async function openShared(
   processes: ApiProcesses,
   { conditions, reports, onRedisLost }: RateLimitsOptions,
 ): Promise<OpenRateLimits> {
-  // Imported only here, because most services have no Redis and need no client.
+  // Imported on demand, because most services have no Redis and need no client.
   const { openRedisStore } = await import("./redis-store.ts");
+  // `Infinity`: the condition ends only with `succeeded`, because `onUsable` reports that Redis counts again.
   const counting = conditions.of("counting requests in Redis", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   let isLost = false;
   const windows = new SharedWindows({
+    // A function, because the store below needs `windows` first.
     store: () => store,
     monotonic,
     onFailed: (error) => {
@@ -148,6 +150,7 @@ export async function joinApiProcesses(db: Database, options: ApiProcessesOption
   const { heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
   const quietUntil = monotonic() + quietMs;
   let count = 1;
+  /** The number that `onChange` was last called with. */
   let reported = 1;
   const work = async () => {
     count = 1 + (await updateApiHeartbeat(db, process, ALIVE_MS));
@@ -170,7 +173,7 @@ interface SharedLimitsOptions {
   readonly windows: SharedWindows;
   /** Returns the number of processes that share each limit. */
   readonly processes: () => number;
-  /** The clock in milliseconds by which requests are counted. */
+  /** The clock in milliseconds by which this process counts its own requests. */
   readonly clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
@@ -233,7 +236,7 @@ class SharedRateLimiter implements SweptRateLimiter {
     const request = { key: `bikeshare:rate:{${this.#name}:${key}}`, limit, windowMs: this.#windowMs, isTaken };
     return windows.count(request).then((state) => {
       if (state === undefined) return byShare ?? this.#byShare(key, limit, isTaken);
-      if (!state.allowed) this.#refuse(key, limit, state);
+      if (!state.allowed) this.#keepRejection(key, limit, state);
       else if (byShare === undefined) {
         // This answer itself may show that the store's clock was changed, so `hasForgotten` is asked again.
         if (windows.hasForgotten(this.#windowMs)) return this.#byShare(key, limit, isTaken);
@@ -253,7 +256,7 @@ class SharedRateLimiter implements SweptRateLimiter {
    * Caches a rejection. Rejected requests are not counted, so none is allowed before the oldest counted one leaves the
    * window: no look-up is needed until then.
    */
-  #refuse(key: string, limit: number, { resetMs }: WindowState): void {
+  #keepRejection(key: string, limit: number, { resetMs }: WindowState): void {
     this.#rejections.set(key, { limit, until: this.#options.monotonic() + resetMs });
   }
 
