@@ -105,6 +105,7 @@ function textsOf(values: readonly string[] | undefined): unknown {
 }
 
 function readAlert(fields: Readonly<Record<string, unknown>>) {
+  // JSON leaves out undefined fields, as in a request: what is left out stays as it was.
   const { success, data, error } = alertUpsert.safeParse(JSON.parse(JSON.stringify(fields)));
   if (!success) throw new UsageError(`${describeIssues(error.issues, "item")}.`);
   return data;

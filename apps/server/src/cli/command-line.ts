@@ -70,13 +70,13 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
     async withDatabase(work) {
       await prepare();
       // Statements have no time limit, because imports may run for hours.
-      const timing = {
+      const settings = {
         statementTimeoutMs: 0,
         auditLog: auditLogOwner,
         onConnectionLost: () => undefined,
         onMigrating: (message: string) => output.note(message),
       };
-      const store = await openStore({ ...where, ...timing }).catch(explain);
+      const store = await openStore({ ...where, ...settings }).catch(explain);
       try {
         await keepTime(store.db, serviceClock, output);
         if (store.applied.length > 0) await createFirstPartitions(store.db, clock);

@@ -119,6 +119,7 @@ async function list({ db, systemId, systemOption }: SystemContext, { kind, many,
   return { object: { [many]: all.map(describedJson) }, table: table(rows, titles, `No ${one}s.`), notes };
 }
 
+/** Returns which types lack facts that GBFS requires, and the command that sets them. */
 function unknownNotes(types: readonly Described<"vehicle_type">[], systemOption: string): string[] {
   const isUnknown = ({ published }: Described<"vehicle_type">) =>
     published.form_factor === undefined || published.propulsion_type === undefined;
@@ -235,6 +236,7 @@ function readZones(file: string, text: string, rule: UsualZoneRule | undefined):
   const collection = fieldOf(data, "geofencing_zones") ?? data;
   const features = fieldOf(collection, "features");
   const given = fieldOf(data, "global_rules") ?? fieldOf(collection, "global_rules");
+  // With `--rule`, everything is allowed outside the zones, as the help of the option says.
   const rules = given ?? (rule && [usualZoneRules.open]);
   if (features === undefined) throw new UsageError(`${file} is no GeoJSON FeatureCollection: it has no features.`);
   if (rules === undefined) {

@@ -54,6 +54,7 @@ function valueText(value: unknown, language: string): unknown {
 
 type Texts = readonly { readonly text: string; readonly language: string }[];
 
+/** Tells whether a value is a text in one or more languages. */
 function isText(value: unknown): value is Texts {
   return Array.isArray(value) && value.length > 0 && typeof (value[0] as { text?: unknown }).text === "string";
 }
@@ -67,10 +68,12 @@ export function optionOf(name: string): string {
   return `--${name.replaceAll("_", "-")}`;
 }
 
+/** Returns the property in which commander puts the option's value: `feedContactEmail`. */
 function propertyOf(name: string): string {
   return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** Collects the values of an option that may be repeated, once for each language. */
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }

@@ -105,6 +105,7 @@ export function registerImportTrips(
     );
 }
 
+/** What the options of `import trips` give. */
 type Input = Pick<TripImportOptions, "files" | "standardInput" | "zone" | "source" | "isTrial">;
 
 async function importFiles(
@@ -180,10 +181,11 @@ function tripSourceName(text: string): string {
 const GUESS_AFTER_MS = 3_000;
 const GUESS_AFTER_SHARE = 0.01;
 
-/** Draws the step, its rate, the share that is done and the time left, at intervals. */
+/** Draws the step, its rate, the share that is done and the time left, at intervals. While fetching, `rows` are bytes. */
 function progressLine({ clock, output }: CliContext): (progress: TripProgress) => void {
   const begunAt = clock();
   let drawnAt = begunAt;
+  /** When the step and the file began that the line shows (`shown`). */
   let since = begunAt;
   let shown = "";
   return ({ file, doing, rows, share }) => {

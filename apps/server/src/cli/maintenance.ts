@@ -43,7 +43,7 @@ export function registerBackup(program: ParentCommand, cli: OpenCli): void {
     .command("backup")
     .description("back up all data and the secrets into one file; the service may keep running")
     .argument("<file>", "the new file, or a directory for a file named after the time")
-    .action((file) => run(cli(), (context) => back(context, file)));
+    .action((file) => run(cli(), (context) => makeBackup(context, file)));
   backup
     .command("verify")
     .description("restore a backup into a scratch database and check its data; changes nothing else")
@@ -56,8 +56,8 @@ export function registerBackup(program: ParentCommand, cli: OpenCli): void {
     .action((file) => run(cli(), (context) => restore(context, file)));
 }
 
-/** Makes a backup. */
-async function back(context: CliContext, file: string): Promise<Result> {
+/** Makes a backup. @param file the new file, or an existing directory for it */
+async function makeBackup(context: CliContext, file: string): Promise<Result> {
   const { config, clock } = context;
   // The name is empty if a script runs `backup "$DIRECTORY"` and the variable is not set.
   if (file === "") throw new UsageError("<file> is empty: name a file or a directory.");
@@ -136,6 +136,7 @@ async function restore(context: CliContext, file: string): Promise<Result> {
   }
 }
 
+/** Returns a check that has passed, as `--json` lists it. */
 function check(name: string, detail: string) {
   return { check: name, ok: true, detail };
 }

@@ -30,7 +30,7 @@ export function endpointWords(endpoint: string | undefined): string {
   return endpoint === undefined ? "" : ` --endpoint ${shellWord(endpoint)}`;
 }
 
-/** `--limit`: the maximum number of rows of a list. */
+/** `--limit`: the maximum number of rows of a list. @param usual the default */
 export function limitOption(maximum: number, usual: number) {
   return option("--limit <n>", `maximum number of rows, 1 to ${maximum}`, integer(1, maximum)).default(usual);
 }

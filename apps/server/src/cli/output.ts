@@ -30,6 +30,7 @@ export interface Output {
 /** Minimum interval between two progress lines. Too low: the line flickers. Too high: the command looks hung. */
 export const PROGRESS_INTERVAL_MS = 200;
 
+/** The streams of the process, or those of a test. */
 interface Streams {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream & { isTTY?: boolean };
@@ -72,6 +73,7 @@ export interface Table {
 /** The columns of a table: each title with a property or a function of the row. */
 export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => unknown)>>;
 
+/** Returns a table with a line for each row. @param empty the text instead of a table without rows */
 export function table<Row>(rows: readonly Row[], columns: Columns<Row>, empty: string): Table {
   const shows = Object.values(columns);
   const cells = rows.map((row) => shows.map((show) => (typeof show === "function" ? show(row) : row[show])));

@@ -133,6 +133,7 @@ export function rulesForTrying({ allowNetworks, allowPorts }: AddressRules): Add
   return { allowNetworks: networks, allowPorts, allowEveryLoopbackPort: true };
 }
 
+/** Makes the receiver the partner's endpoint, and tells it the secrets by which it verifies deliveries. */
 async function connect(
   { actor, clock, config, ids, output }: CliContext,
   receiver: SampleReceiver,
@@ -141,11 +142,11 @@ async function connect(
 ): Promise<void> {
   const { webhookKeys } = await loadSecrets(secretsPath(config), (bytes) => ids.randomBytes(bytes));
   const cipher = createSecretCipher(webhookKeys);
-  const mine = async () => {
+  const ofPartner = async () => {
     const all = await loadEndpoints({ db, cipher }, partner.systemId);
     return all.filter(({ partnerId }) => partnerId === partner.partnerId);
   };
-  const endpoints = await mine();
+  const endpoints = await ofPartner();
   // Only the address of an earlier `start` is replaced: its receiver had another port. An address that the partner has set
   // stays.
   const before = endpoints.find(({ url }) => isSampleReceiver(url));
@@ -154,7 +155,7 @@ async function connect(
     { db, clock, ids, actor, cipher, rules: config.webhooks },
     { ...partner, endpointRef: before?.id, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
   );
-  const own = (await mine()).find(({ id }) => id === made.endpoint.id);
+  const own = (await ofPartner()).find(({ id }) => id === made.endpoint.id);
   const secrets = own?.secrets.map(({ text }) => text) ?? [];
   receiver.expect(secrets, { onError: (error) => output.note(`webhook rejected: ${String(error)}`) });
 }

@@ -79,6 +79,7 @@ function list({ withDatabase }: CliContext): Promise<Result> {
       const system = await describedSystem(db, id);
       if (system !== undefined) systems.push({ id, created_at, sandbox_of, system });
     }
+    // Shows nothing for a default.
     const given = (name: "timezone" | "language") => (listed: ListedSystem) =>
       listed.system.from[name] === "default" ? null : listed.system.published[name];
     const text =

@@ -232,7 +232,8 @@ function registerReplay(webhooks: ParentCommand, cli: OpenCli): void {
 
 const WAITS = "They wait until the endpoint is active.";
 
-const statuses = ["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] as const;
+/** Values of `--status`. `failing`: pending, and the latest attempt has failed. `unsuccessful`: failing or failed. */
+const resendStatuses = ["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] as const;
 
 /** Registers `webhooks resend`, which sends all deliveries again that match filters, as the page of deliveries does. */
 function registerResend(webhooks: ParentCommand, cli: OpenCli): void {
@@ -241,7 +242,7 @@ function registerResend(webhooks: ParentCommand, cli: OpenCli): void {
     .description("send all deliveries again that match every filter, after current events")
     .requiredOption(...partnerOption)
     .option(...endpointOption)
-    .addOption(option("--status <status>", `only this status: ${statuses.join(", ")}`, oneOf(statuses)))
+    .addOption(option("--status <status>", `only this status: ${resendStatuses.join(", ")}`, oneOf(resendStatuses)))
     .addOption(eventOption("only this event"))
     .addOption(option("--code <code>", "only this latest HTTP status, such as 503 or 5xx", codeFrom))
     .option("--failure <failure>", "only this failure of the latest attempt, such as timeout")

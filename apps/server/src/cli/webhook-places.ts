@@ -102,12 +102,13 @@ export function registerPreview(webhooks: ParentCommand, cli: OpenCli): void {
       return runOnSystem(cli(), async (context) => {
         const scope = { systemId: context.systemId, partnerId, endpointRef };
         const isWhole = [events, places, thresholds, max_per_hour].every((value) => value !== undefined);
-        const now = isWhole ? undefined : await findShownEndpoint(context, scope);
+        // Settings that no option gives are those that the endpoint has.
+        const present = isWhole ? undefined : await findShownEndpoint(context, scope);
         const settings = {
-          events: events ?? now?.events ?? [],
-          places: places === undefined ? (now?.places ?? null) : places,
-          thresholds: thresholds ?? now?.thresholds ?? [],
-          max_per_hour: max_per_hour === undefined ? (now?.max_per_hour ?? null) : max_per_hour,
+          events: events ?? present?.events ?? [],
+          places: places === undefined ? (present?.places ?? null) : places,
+          thresholds: thresholds ?? present?.thresholds ?? [],
+          max_per_hour: max_per_hour === undefined ? (present?.max_per_hour ?? null) : max_per_hour,
         };
         const preview = await previewEndpoint(context, scope, settings);
         const empty = "In the last 24 hours nothing would have been sent.";

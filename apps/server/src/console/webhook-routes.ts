@@ -262,7 +262,7 @@ function setWebhook(
   return setEndpoint(setting, { ...scope, ...settings });
 }
 
-/** Returns what saving an endpoint's settings did, as the response shows it: it says whether a secret was made, not which. */
+/** Returns what saving an endpoint's settings did, as pages get it: whether a secret was made, but not the secret. */
 function settingsJson({ secret, endpoint, outcome, old_secrets_end_at }: SetEndpoint) {
   return { id: endpoint.id, outcome, old_secrets_end_at, has_new_secret: secret !== null };
 }

@@ -48,8 +48,8 @@ export function takeTurns(app: FastifyInstance): void {
       return (request.caller === undefined ? handler : handleInTurn).call(this, request, reply);
     };
     if (typeof onRequest !== "function") return;
-    // A route's own hook, such as that of the list of stations, answers from memory. It waits for a turn like a read and gives
-    // the turn back at once: if it does not answer, the handler takes another one.
+    // A route's own hook, such as that of the list of stations, answers from memory. It waits for a turn as a read does, and
+    // gives the turn back at once: if it does not answer, the handler takes another one.
     const hook: RequestHook = onRequest.bind(app);
     route.onRequest = (request, reply, done) => {
       const { caller, raw } = request;

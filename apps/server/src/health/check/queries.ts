@@ -223,7 +223,8 @@ const vehicleLog: readonly InvariantText[] = [
   ],
 ];
 
-const QUARTER = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
+/** Returns SQL for the beginning of the quarter of an hour in which an instant lies. */
+const quarterOf = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
 
 // Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the hour that had not ended when rides
 // were last summed; the 24 hours that are compared end an hour before it. Leaves out hours that are to be summed again
@@ -247,7 +248,7 @@ const sums: readonly InvariantText[] = [
      select to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"') || ': '
        || coalesce(kept.started, 0) || ' started and ' || coalesce(kept.ended, 0) || ' ended kept, '
        || coalesce(real.started, 0) || ' and ' || coalesce(real.ended, 0) || ' there'
-     from (select ${QUARTER("at")} as starts_at, sum(started) as started, sum(ended) as ended from happened group by 1) as real
+     from (select ${quarterOf("at")} as starts_at, sum(started) as started, sum(ended) as ended from happened group by 1) as real
      full join (
        select q.starts_at, q.rides_started as started, q.rides_ended as ended
        from span join ride_quarters q on q.system_id = $1 and q.starts_at >= span.begins and q.starts_at < span.ends) as kept
@@ -361,7 +362,7 @@ const eventInvariants: readonly InvariantText[] = [
   ],
 ];
 
-/** Invariants of the deliveries of events. */
+/** Invariants of the deliveries of events. Exported for tests. */
 export const webhookInvariants: readonly InvariantText[] = [
   [
     "deliveries_queued",
@@ -417,6 +418,7 @@ export interface Breach {
 /** Maximum examples of one violation. */
 const MAX_EXAMPLES = 5;
 
+/** Invariants of the JSON that the database has generated for rows: it is what the expression gives now. */
 const jsonInvariants = (["station", "bike", "ride"] as const).map((noun): InvariantText => [
   `${noun}_json`,
   `a ${noun}'s JSON says what its row says`,

@@ -135,7 +135,7 @@ export interface Check {
 const FREE_CONNECTIONS =
   "See in pg_stat_activity who holds them; stop what needs none, or raise PostgreSQL's max_connections.";
 
-/** Runs a check, and turns an exception into a failure. */
+/** Runs a check, and turns an exception into a failure. @param fix the remedy of that failure */
 export async function checked(
   check: string,
   fix: string,

@@ -48,6 +48,7 @@ export function machineChecks(config: Config, clock: () => number, of = ""): Che
 export interface ProcessState {
   readonly reports: ProcessReports;
   readonly conditions: { isOngoing(name: string): boolean; works(): readonly WorkStatus[] };
+  /** Tells whether requests wait at present because the database is away. */
   readonly outages: { isHolding(): boolean };
 }
 
@@ -110,6 +111,7 @@ export interface RunCheck {
   readonly results: readonly CheckResult[];
 }
 
+/** Runs checks one after the other. A check that throws has a failure as its result (`checked`). */
 export async function runChecks(checks: readonly Check[]): Promise<RunCheck[]> {
   const run: RunCheck[] = [];
   for (const check of checks) run.push({ check, results: await checked(check.name, check.fix, check.find) });

@@ -5,6 +5,20 @@ import { type CheckLink, type CheckName, type CheckResult, thresholds } from "./
 
 /* Checks of a partner's webhooks, API keys and requests. The remedies depend on the reader: the partner or the operator. */
 
+/** Who reads a finding. The remedy depends on the reader. */
+export type Reader = "partner" | "operator";
+
+/** A finding that a partner has to fix. */
+export interface PartnerCheckResult extends CheckResult {
+  readonly check: CheckName;
+  readonly status: "info" | "warning" | "failure";
+  readonly fix: string;
+  readonly link: CheckLink;
+  /** Null: the reader is the partner itself. */
+  readonly partner_id: string | null;
+  readonly partner_name: string | null;
+}
+
 type PauseReason = keyof typeof pauseDescriptions;
 
 /** The facts of an endpoint that the rules need. */
@@ -26,6 +40,7 @@ interface Whose extends Pick<PartnerCheckResult, "partner_id" | "partner_name"> 
   readonly endpoint: { readonly id: string; readonly name: string } | null;
 }
 
+/** What a finding calls the webhook, by its reader. */
 const subjects: Readonly<Record<Reader, string>> = { partner: "Your webhook", operator: "The webhook" };
 
 /** Names an endpoint at the beginning of a sentence. */
@@ -41,25 +56,26 @@ function linkTo(
   return { page, query: { ...(endpoint && { endpoint: endpoint.id }), ...query } };
 }
 
-const resume = "Repair the receiver, then resume sending on the webhook page, and send or drop what is held.";
-const haveRepaired =
+const repairAndResume = "Repair the receiver, then resume sending on the webhook page, and send or drop what is held.";
+const haveRepairedAndResume =
   "Have the receiver repaired, then resume sending on the webhook page, and send or drop what is held.";
+/** The remedies for a paused endpoint, by the reader and the reason of the pause. */
 const pauseActions: Readonly<Record<Reader, Readonly<Record<PauseReason, string>>>> = {
   partner: {
     partner: "Resume sending on the webhook page when the receiver is ready.",
     operator: "The operator resumes it.",
-    failing: resume,
-    gone: resume,
-    probe_failed: resume,
+    failing: repairAndResume,
+    gone: repairAndResume,
+    probe_failed: repairAndResume,
     suspended: "The operator ends the suspension.",
     removed: "Set an address on the webhook page.",
   },
   operator: {
     partner: "The partner resumes sending when its receiver is ready.",
     operator: "Resume sending on the webhook page, and send or drop what is held.",
-    failing: haveRepaired,
-    gone: haveRepaired,
-    probe_failed: haveRepaired,
+    failing: haveRepairedAndResume,
+    gone: haveRepairedAndResume,
+    probe_failed: haveRepairedAndResume,
     suspended: "End the suspension on the partner's page.",
     removed: "Set an address on the webhook page.",
   },
@@ -172,10 +188,12 @@ function toWhich({ endpoint }: Pick<Whose, "endpoint">): string {
   return endpoint === null ? "" : ` to “${endpoint.name}”`;
 }
 
+/** Several deliveries may have failed for other reasons than the most frequent one; a single one has not. */
 function mostly(count: number): string {
   return count === 1 ? "" : "mostly ";
 }
 
+/** Failures in words, by their codes in the log. */
 const failures: Readonly<Record<string, string>> = {
   http_3xx: "redirects, which are not followed",
   http_4xx: "answers with 4xx codes",
@@ -201,17 +219,6 @@ const failures: Readonly<Record<string, string>> = {
 
 function failureText(failure: string): string {
   return failures[failure] ?? failure.replaceAll("_", " ");
-}
-
-/** A finding that a partner has to fix. */
-export interface PartnerCheckResult extends CheckResult {
-  readonly check: CheckName;
-  readonly status: "info" | "warning" | "failure";
-  readonly fix: string;
-  readonly link: CheckLink;
-  /** Null: the reader is the partner itself. */
-  readonly partner_id: string | null;
-  readonly partner_name: string | null;
 }
 
 /** The facts of a key that the rules need. */
@@ -241,9 +248,6 @@ export interface KeyHour {
 }
 
 const DAY_MS = 86_400_000;
-
-/** Who reads a finding. The remedy depends on the reader. */
-export type Reader = "partner" | "operator";
 
 /** Remedies for a key that expires, and for a key at its limit. */
 const actions = {

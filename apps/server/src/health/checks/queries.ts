@@ -39,7 +39,7 @@ const removeExpired = statement(
   "checkAcknowledgements.deleteExpired",
   "delete from check_acknowledgements where until <= $1 or until is null and found_at < $2",
 );
-const find = statement(
+const setFound = statement(
   "checkAcknowledgements.updateFound",
   "update check_acknowledgements set found_at = $4 where name = $1 and scope = $2 and subject = $3",
 );
@@ -71,7 +71,7 @@ export async function updateFoundAcknowledgement(
   { name, scope, subject }: Pick<AcknowledgementRow, "name" | "scope" | "subject">,
   now: Date,
 ): Promise<void> {
-  await tx.query(find, [name, scope, subject, now]);
+  await tx.query(setFound, [name, scope, subject, now]);
 }
 
 /**

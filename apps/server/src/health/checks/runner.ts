@@ -156,7 +156,7 @@ async function runOnce(options: CheckRunnerOptions): Promise<CurrentResult[]> {
   const run = await runChecks(await checks());
   const known = await acknowledgements(db);
   const now = clock();
-  await tell(options, run, known);
+  await recordFindings(options, run, known);
   const ofOperator = run.flatMap(({ check: { name, of }, results }) =>
     found(results).map((result) => ({
       ...{ ...result, check: name },
@@ -167,6 +167,7 @@ async function runOnce(options: CheckRunnerOptions): Promise<CurrentResult[]> {
   return [...ofOperator, ...ofPartners.map((result) => ({ ...result, isAcknowledged: false }))];
 }
 
+/** Returns only the results that are problems: warnings and failures. */
 function found(results: readonly CheckResult[]): CheckResult[] {
   return results.filter(({ status }) => status !== "ok" && status !== "info");
 }
@@ -179,14 +180,15 @@ interface CheckNotice {
 /**
  * Stores the findings, and records mails about checks that begin, get worse, last or end. A check is identified by its name
  * and by the machine or system that it examined (`of`).
+ * @param known all acknowledgements
  */
-async function tell(
+async function recordFindings(
   options: CheckRunnerOptions,
   run: readonly RunCheck[],
   known: readonly Acknowledgement[],
 ): Promise<void> {
   const now = options.clock();
-  const isPermitted = new Set(run.filter(({ check }) => check.isPermitted).map(({ check }) => check.name as string));
+  const permitted = new Set(run.filter(({ check }) => check.isPermitted).map(({ check }) => check.name as string));
   const notices = await options.db.transaction(async (tx) => {
     const stored = new Map((await lockCheckRows(tx)).map((row) => [keyOf(stateOf(row)), stateOf(row)]));
     const steps: Step[] = [];
@@ -217,7 +219,7 @@ async function tell(
       tx,
       mailed.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
     );
-    await recordMails(options, tx, noticesOf(mailed), isPermitted);
+    await recordMails(options, tx, noticesOf(mailed), permitted);
     // Logs what this process found, and what it mails for another process.
     return noticesOf(mailed.map((each, index) => ({ ...each, notice: each.notice ?? steps[index]?.notice })));
   });
@@ -236,8 +238,8 @@ const FOUND_INTERVAL_MS = 3_600_000;
  * because the check was acknowledged or began again meanwhile. Both clear `mailedAt`.
  */
 function waitingOf(stored: CheckState | undefined, next: CheckState): Notice | null {
-  const isAcknowledged = stored?.mailedAt !== null && next.mailedAt === null && next.endedAt === null;
-  return isAcknowledged ? null : (stored?.unmailed ?? null);
+  const isCleared = stored?.mailedAt !== null && next.mailedAt === null && next.endedAt === null;
+  return isCleared ? null : (stored?.unmailed ?? null);
 }
 
 /** Updates the state of a check in which this process found nothing, and deletes what is stored of a check that is over. */
@@ -262,14 +264,15 @@ function noticesOf(steps: readonly Step[]): CheckNotice[] {
   return steps.flatMap(({ next, notice }) => (next && notice ? [{ state: next, notice }] : []));
 }
 
+/** Records the mails to the operator. @param permitted the names of checks about which no reminders are sent */
 async function recordMails(
   { ids, addresses, serviceName, clock, pageOf }: CheckRunnerOptions,
   tx: Transaction,
   notices: readonly CheckNotice[],
-  isPermitted: ReadonlySet<string>,
+  permitted: ReadonlySet<string>,
 ): Promise<void> {
   const mails = notices.flatMap(({ state, notice }) => {
-    const isReminded = !isPermitted.has(state.name);
+    const isReminded = !permitted.has(state.name);
     const { subject, text: body } = checkMail(state, notice, { serviceName, isReminded, page: pageOf?.(state) });
     return addresses.map((address) => ({ id: ids.next("mail"), address, subject, body }));
   });

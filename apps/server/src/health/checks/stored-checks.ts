@@ -11,6 +11,7 @@ import { type CheckRow, listCheckRows } from "./queries.ts";
 export const reportedChecks = ["redis", "replica", "clock"] as const satisfies readonly CheckName[];
 type ReportedCheck = (typeof reportedChecks)[number];
 
+/** A problem that a part of this process reports: a failure, unless `status` says otherwise. */
 interface Report {
   readonly detail: string;
   readonly fix: string;
@@ -53,6 +54,7 @@ export async function recordedResults(
 
 const NOTICES: readonly Notice[] = ["begins", "worsens", "lasts", "ends"];
 
+/** Reads a state from its row. `rowOf` does the reverse. */
 export function stateOf(row: CheckRow): CheckState {
   const { name, scope: of, detail, fix, episodes } = row;
   const severity = row.severity === "failure" ? "failure" : "warning";
@@ -70,6 +72,7 @@ export function stateOf(row: CheckRow): CheckState {
   };
 }
 
+/** What is stored of a result: its check is that of the row, and links and times are not stored. */
 type StoredResult = Pick<CheckResult, "status" | "detail" | "fix" | "subject" | "count">;
 
 export function rowOf({ of: scope, results, beganAt, seenAt, mailedAt, endedAt, ...rest }: CheckState): CheckRow {

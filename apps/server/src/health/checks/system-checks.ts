@@ -28,8 +28,9 @@ import {
 import { checkSource } from "./feed-sources.rules.ts";
 import { findWaitingEvent } from "./queries.ts";
 
-/** Checks of a system. The operator must fix what they find. */
+/* Checks of a system. The operator must fix what they find. */
 
+/** The names of the checks with a scope. */
 type NamesOf<Scope> = { [Name in CheckName]: (typeof checkScopes)[Name] extends Scope ? Name : never }[CheckName];
 
 export interface SystemCheckContext {
@@ -39,6 +40,7 @@ export interface SystemCheckContext {
   readonly longRideAfterMs: number;
 }
 
+/** Runs one check; without a finding, the result says that all is well, or there is none. */
 type Find = (context: SystemCheckContext, systemId: string) => Promise<readonly CheckResult[]>;
 
 /** The checks of a system. */
@@ -203,8 +205,8 @@ async function checkFeeds({ db, clock }: SystemCheckContext, systemId: string): 
 const FEED_QUALITY_LINK: CheckLink = { page: "feed-quality", query: {} };
 
 /**
- * Checks what trip planners lose of a system's published feeds. Only counts, because reading the whole feeds at each run
- * would cost too much. `gbfs check own` and the page "Feed quality" read the whole feeds.
+ * Checks what trip planners, such as lamassu, lose of a system's published feeds. Only counts, because reading the whole
+ * feeds at each run would cost too much. `gbfs check own` and the page "Feed quality" read the whole feeds.
  */
 async function checkPlanners({ db }: { readonly db: Queryable }, systemId: string): Promise<readonly CheckResult[]> {
   const name = "planners";

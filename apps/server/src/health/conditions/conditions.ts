@@ -18,7 +18,7 @@ export interface ConditionsOptions {
 
 /** Lasting failures. Each is logged at once, then once a minute with a count, and when it ends. */
 export interface Conditions {
-  /** @param work the name of recurring work, to fit in a sentence: "numbering events" */
+  /** Returns the reporter for recurring work. @param work its name, to fit in a sentence: "numbering events" */
   of(work: string, options?: WorkOptions): WorkCondition;
   /** Tells whether a condition is ongoing. */
   isOngoing(name: string): boolean;

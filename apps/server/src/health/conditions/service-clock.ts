@@ -33,6 +33,7 @@ interface DatabaseTime {
 export const MAX_DIFFERENCE_MS = 2_000;
 
 /**
+ * Creates a clock that goes by the machine's until `follow` finds that it differs from the database's.
  * @param machine the machine's clock, in milliseconds since 1970
  * @param monotonic milliseconds of a clock that nobody sets
  */

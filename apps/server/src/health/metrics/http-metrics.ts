@@ -266,6 +266,7 @@ export interface RequestMetrics {
  * after 1.5 s, and a statement after 10 s.
  */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+/** Shares of a key's rate limit. */
 const SHARE_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
 
 /** Creates the metrics of requests, which begin at zero. */
@@ -275,6 +276,7 @@ function createRequestMetrics(): RequestMetrics {
   const shares = new RequestHistogram(SHARE_BUCKETS);
   let readBytes = () => ({ received: 0, sent: 0 });
 
+  // `side` is the route's interface: that word is reserved.
   const durationsOf = ({ interface: side, route }: CountedRoute): RequestHistogram => {
     // All endpoints of the console share one set of series. There are over a hundred, for a few people: separate sets would
     // be most of all series.

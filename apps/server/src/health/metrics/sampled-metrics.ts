@@ -185,7 +185,7 @@ export function watchDatabaseHealth(registry: Registry, read: () => Promise<Data
   );
 }
 
-/** The certificate and the latest backup of this machine; undefined: not configured, or not readable. */
+/** The certificate and the latest backup of this machine; undefined: not configured, not readable, or no backup yet. */
 export interface MachineFigures {
   /** When the certificate that is served expires, in milliseconds since 1970. */
   readonly certificateExpiresAt: number | undefined;

@@ -66,7 +66,7 @@ export function openOpenTelemetry(options: OpenTelemetryOptions): Tracer {
     },
     eventRecorded(span, eventId) {
       const { traceId, spanId } = attemptsTrace(eventId);
-      wrapped.get(span)?.addLink({ context: { traceId, spanId, traceFlags: 1 } });
+      sdkSpans.get(span)?.addLink({ context: { traceId, spanId, traceFlags: 1 } });
     },
     async close() {
       const late = sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false });
@@ -96,8 +96,9 @@ function reporting(exporter: SpanExporter, { onSent, onError }: OpenTelemetryOpt
 }
 
 /** The SDK's spans behind ours, for links. */
-const wrapped = new WeakMap<Span, OtelSpan>();
+const sdkSpans = new WeakMap<Span, OtelSpan>();
 
+/** Returns our span of one of the SDK's. @param context the SDK's context of the parent */
 function wrap(span: OtelSpan, tracer: OtelTracer, context: Context): Span {
   const within = trace.setSpan(context, span);
   const made: Span = {
@@ -110,7 +111,7 @@ function wrap(span: OtelSpan, tracer: OtelTracer, context: Context): Span {
       span.end();
     },
   };
-  wrapped.set(made, span);
+  sdkSpans.set(made, span);
   return made;
 }
 
@@ -164,6 +165,7 @@ function eventOf(deliveryId: string): string {
 /**
  * Returns the trace of an event's attempts. It is derived from the event's id, so that the request that records the event
  * can link to the trace and nothing has to be stored.
+ * @returns `chance`: a number from 0 up to 1, below the ratio for events whose attempts are recorded
  */
 function attemptsTrace(eventId: string) {
   const hash = createHash("sha256").update(eventId).digest();
