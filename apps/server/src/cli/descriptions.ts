@@ -108,6 +108,7 @@ async function list({ db, systemId, systemOption }: SystemContext, { kind, many,
   const rows = all.map(({ id, published }) => {
     const cells = Object.entries(columns).map(([title, name]) => {
       const value = (published as Readonly<Record<string, unknown>>)[name];
+      // An array is a text in several languages.
       return [title, Array.isArray(value) ? textIn(value as never, language) : (value ?? null)];
     });
     return { id, ...Object.fromEntries(cells) } as Readonly<Record<string, unknown>>;

@@ -113,6 +113,7 @@ const SHOWN = 12;
 /** Milliseconds between two counts. */
 const COUNT_INTERVAL_MS = 30_000;
 
+/** Starts the receiver. Nothing is sent to it before `connect`. */
 export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhooks> {
   const printer = createPrinter(cli.output);
   const receiver = await startSampleReceiver((delivery) => printer.show(delivery));

@@ -18,9 +18,11 @@ export type Served<Wire> = Wire extends string
     ? { readonly [Field in keyof Wire]: Served<Wire[Field]> }
     : Wire;
 
+/** A handler of the contract that returns `Served` values; `never` for a part of the contract with endpoints of its own. */
 type Handler<Contract> = Contract extends (call: infer Call) => Promise<infer Answer>
   ? (call: Call) => Promise<Served<Answer>>
   : never;
+/** The handlers of a contract, nested as its parts are. */
 type Handlers<Contract> = {
   readonly [Name in keyof Contract]: [Handler<Contract[Name]>] extends [never]
     ? Handlers<Contract[Name]>
@@ -59,6 +61,7 @@ function shapeHandler({ responses }: AppRoute, handler: AnyHandler): AnyHandler 
   const shape = schema instanceof z.ZodType ? shapeOf(schema) : same;
   return async (call) => {
     const { status, body } = await handler(call);
+    // A text is JSON or a file already, and bytes are a file.
     const isJsonAlready = typeof body !== "object" || body instanceof Uint8Array;
     return { status, body: status !== 200 || isJsonAlready ? body : shape(body) };
   };

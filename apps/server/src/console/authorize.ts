@@ -77,6 +77,10 @@ export interface ConsoleAuthorizer {
   sweep(): void;
 }
 
+/**
+ * Creates the authorizer. It checks, in this order: the page's origin, the session and its rate, the CSRF token, the role,
+ * and whether the endpoint may be called in a frame and without a confirmation.
+ */
 export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): ConsoleAuthorizer {
   const { db, clock } = options;
   const rate = createSessionRate(options.rateLimits, clock);

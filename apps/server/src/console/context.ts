@@ -102,6 +102,7 @@ interface ConsoleOptions extends Pick<
   readonly monotonic?: () => number;
 }
 
+/** Makes the dependencies of the console's routes. Called once, when the service starts. */
 export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
   const { mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
   const { signInMethods = ["passkey", "password"], identityProvider } = options;

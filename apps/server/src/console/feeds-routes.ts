@@ -267,6 +267,7 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
     status: 200 as const,
     body: { ...described, from: { ...described.from }, version: versionOf(described) },
   });
+  // `seen` below is the version of the description that the page has shown: another one must not be overwritten.
   const idOf = (id: string) => (id === NO_ID ? "" : id);
   return {
     feeds: async ({ request }) => ({ status: 200, body: { data: await feedsOf(context, systemOf(request)) } }),

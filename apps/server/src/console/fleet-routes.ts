@@ -20,7 +20,10 @@ import { namesIn } from "./search/service.ts";
 
 type FleetRoutes = ConsoleRoutes["fleet"];
 
-/** Routes of stations, bikes and rides for the operator: the same lists as partners get, and histories. */
+/**
+ * Routes of stations, bikes and rides for the operator: the same lists as partners get, and histories.
+ * @param reads the context of the partners' lists, for the statements that both share
+ */
 export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: LongReads): FleetRoutes {
   return {
     station: async ({ params: { id }, request }) => {

@@ -225,6 +225,7 @@ function readMetadata({ metadata }: AppRoute): EndpointMetadata {
   return metadata as EndpointMetadata; // the contract's type guarantees it
 }
 
+/** The dependencies of `markCompromisedKeys`. */
 export interface CompromisedKeysOptions {
   readonly keys: KeyCache;
   /** Counts, by address, the keys that were sent in a wrong place. */

@@ -35,6 +35,7 @@ export interface InnerRequest {
   readonly body?: object | undefined;
 }
 
+/** The answer to an inner request, as a caller over the network would get it. */
 export interface InnerAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number | readonly string[] | undefined>>;

@@ -60,6 +60,7 @@ export function pageReader<Position, Filters extends object>(
   };
 }
 
+/** Returns a page of a list that is not followed, or of one from which no checkpoint is asked for. */
 async function readPage<Position, Filters extends object>(
   cursors: CursorCipher,
   list: PagedList<Position, Filters>,
@@ -72,6 +73,7 @@ async function readPage<Position, Filters extends object>(
   return { items, numbers: pageNumbers(asked, total), nextCursor, checkpoint };
 }
 
+/** Writes the envelope as text, because the items are JSON texts already. */
 function writeEnvelope({ items, numbers, nextCursor, checkpoint }: Envelope): string {
   let text = `{"data":[${items}]`;
   if (numbers !== undefined) text += `,"page":${numbers.page},"total_pages":${numbers.total_pages}`;
@@ -205,6 +207,7 @@ interface WalkPosition<Position> {
   readonly position: Position;
 }
 
+/** Returns the codec of such positions: the checkpoint, and on the next line the position in the list. */
 function walkPosition<Position>(codec: PositionCodec<Position>): PositionCodec<WalkPosition<Position>> {
   return {
     encode: ({ checkpoint, position }) => `${checkpointText.encode(checkpoint)}\n${codec.encode(position)}`,

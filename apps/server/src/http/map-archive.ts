@@ -30,6 +30,7 @@ const PICTURE_TYPES: ReadonlyMap<TileType, string> = new Map([
   [TileType.Avif, "image/avif"],
 ]);
 
+/** An open archive of map tiles. It is closed when the service stops. */
 export interface MapArchive {
   readonly mediaType: string;
   /** A short text that changes when the file changes. */

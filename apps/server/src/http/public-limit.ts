@@ -26,6 +26,7 @@ export interface PublicLimit {
   countAnswer(address: string, bytes: number): void;
 }
 
+/** Creates the limit of requests without a key. @param limit requests of one address in any 60 s */
 export function createPublicLimit(
   limiter: RateLimiter,
   limit: number,

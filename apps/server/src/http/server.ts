@@ -140,6 +140,7 @@ function answerConnect(server: Server, connections: Connections, nextRequestId: 
   });
 }
 
+/** Returns a whole HTTP response, for a connection on which Fastify has no request to answer. */
 function answer(message: string, requestId: string, options: { readonly hasBody: boolean }): string {
   const body = errorJson("invalid_request", message);
   return [

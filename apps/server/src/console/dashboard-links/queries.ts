@@ -79,6 +79,7 @@ export async function findEmbedded(db: Queryable, hash: Uint8Array): Promise<Emb
   return (await db.query<EmbeddedRow>(bySession, [hash]))[0];
 }
 
+/** Deletes a link, and with it the session that it has begun. */
 export async function deleteLink(db: Queryable, id: string): Promise<void> {
   await db.query(remove, [id]);
 }

@@ -73,6 +73,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
+/** The configuration of the operator's identity provider. */
 export interface ProviderSettings extends ClientSettings {
   /** The provider's name on pages. */
   readonly name: string;
@@ -112,6 +113,7 @@ export interface IdentityProvider extends Pick<ProviderSettings, "issuer" | "nam
 /** Asks when the person proved to the provider who they are; several providers say so only if they are asked. */
 const AUTH_TIME_REQUEST = JSON.stringify({ id_token: { auth_time: { essential: true } } });
 
+/** Returns the identity provider. It is called for the first time when somebody signs in. */
 export function createIdentityProvider(settings: ProviderSettings, clock: () => number): IdentityProvider {
   const { issuer, name, emailDomains } = settings;
   const read = createConfigurationReader(settings, clock);

@@ -189,6 +189,7 @@ export function openEventStream(reply: StreamReply): EventStream {
 /** Milliseconds between two polls. Too low: open pages cost more than they show. */
 const POLL_INTERVAL_MS = 1_000;
 
+/** The live streams of this process. */
 export interface LiveFeed {
   readonly hub: LiveHub;
   /** Ends all streams, and stops polling. */

@@ -51,6 +51,7 @@ export async function credentialsOf(
   };
 }
 
+/** Adds a passkey, and ends the owner's other sessions. */
 export function addPasskey(
   context: SignInContext,
   owner: AccountOwner,
@@ -67,6 +68,10 @@ export function removePasskey(context: SignInContext, owner: AccountOwner, id: s
   });
 }
 
+/**
+ * Sets or replaces the password, and ends the owner's other sessions.
+ * @throws ServiceError when the password is easy to guess
+ */
 export async function setPassword(
   context: SignInContext,
   owner: AccountOwner & { readonly email: string },

@@ -32,6 +32,7 @@ export const SIGN_IN_PURPOSE = "sign-in";
 /** Loaded with the first code. */
 const loadOtp = () => import("otpauth");
 
+/** What a page shows to set an app up, and the token that it brings back with the first code. */
 export interface AuthenticatorSetup {
   readonly secret: string;
   readonly url: string;

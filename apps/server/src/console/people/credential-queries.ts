@@ -42,6 +42,7 @@ export async function insertPasskey(db: Queryable, passkey: PasskeyRow): Promise
   return (await db.query(insert, values)).length > 0;
 }
 
+/** Writes the last use of a passkey, and the counter of its signatures. */
 export async function updatePasskeyUse(db: Queryable, id: string, counter: number, at: Date): Promise<void> {
   await db.query(use, [id, counter, at]);
 }
@@ -131,6 +132,7 @@ export async function deleteRecoveryCode(db: Queryable, personId: string, hash: 
   return (await db.query(useCode, [personId, hash])).length > 0;
 }
 
+/** Counts the recovery codes that are not used up. */
 export async function countRecoveryCodes(db: Queryable, personId: string): Promise<number> {
   return (await db.query<{ count: number }>(countCodes, [personId]))[0]?.count ?? 0;
 }

@@ -317,6 +317,7 @@ function isSame(one: Pick<IdentityRow, "issuer" | "subject">, other: Pick<Identi
   return one.issuer === other.issuer && one.subject === other.subject;
 }
 
+/** Stores that an identity belongs to an account. @throws ProviderSignInError when it belongs to another one already */
 async function connect(context: SignInContext, tx: Transaction, personId: string, identity: Identity): Promise<void> {
   const { issuer, subject, email } = identity;
   const now = new Date(context.clock());

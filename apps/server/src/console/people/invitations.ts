@@ -217,6 +217,7 @@ function requireOtherMethod({ signInMethods }: Pick<SignInContext, "signInMethod
   if (signInMethods.every((method) => method === "oidc")) throw serviceError("forbidden", "signInMethod");
 }
 
+/** Accepts an invitation that is locked: creates the account, or enters the existing one, and joins. */
 async function acceptLocked(
   context: CommandContext,
   tx: Transaction,
@@ -292,6 +293,7 @@ export async function lockedPerson(tx: Transaction, email: string): Promise<Pers
   return person;
 }
 
+/** Returns the effect of an invitation's link on the existing account of its address. */
 async function openingBy(db: Queryable, invitation: InvitationRow, person: PersonRow): Promise<Opening> {
   const memberships = await listMembershipsOf(db, person.id);
   const hasCredentials =

@@ -24,6 +24,7 @@ import { lockPerson } from "./queries.ts";
 /** Milliseconds in which a browser must answer: enough to fetch a phone from another part of the building. */
 const CHALLENGE_TIMEOUT_MS = 5 * 60_000;
 
+/** The content of a challenge, as a browser brings it back. */
 export interface Challenge {
   readonly value: string;
   /** Milliseconds since 1970. */

@@ -57,6 +57,7 @@ export async function signInWithPassword(
   });
 }
 
+/** Finds the person with an address as it was typed; undefined: there is none. */
 export function personWithEmail({ db }: Pick<CommandContext, "db">, email: string): Promise<PersonRow | undefined> {
   return findPersonByEmail(db, normalizedEmail(email));
 }

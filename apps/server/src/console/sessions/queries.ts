@@ -142,6 +142,7 @@ export async function deleteExpiredSessions(db: Queryable, personId: string, now
   await db.query(removeExpired, [personId, now]);
 }
 
+/** Writes the last use of a session, unless a later one is written already. */
 export async function updateLastUse(db: Queryable, id: string, at: Date, address: string): Promise<void> {
   await db.query(lastUse, [id, at, address]);
 }

@@ -16,6 +16,7 @@ interface SessionTimes {
   readonly confirmed_at: Date;
 }
 
+/** Tells whether a session has neither expired nor been idle for too long. */
 export function isActive({ last_used_at, expires_at }: SessionTimes, now: number): boolean {
   return now < expires_at.getTime() && now < last_used_at.getTime() + IDLE_TIMEOUT_MS;
 }

@@ -75,6 +75,7 @@ export const checkScopes = {
 
 export type CheckName = keyof typeof checkScopes;
 
+/** Tells whether a check runs by itself. `doctor` has further checks, under other names. */
 export function isCheckName(name: string): name is CheckName {
   return Object.hasOwn(checkScopes, name);
 }

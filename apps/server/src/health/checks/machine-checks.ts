@@ -96,6 +96,7 @@ export async function checkRateLimit(db: Database, { redisUrl }: Pick<Config, "r
   return ok("rate limit", n > 1 ? `counted for ${n} processes together` : "counted by the one process");
 }
 
+/** Checks that each partitioned table has the partition of today, and none that should be dropped. */
 export async function checkPartitions(db: Database, now: number): Promise<CheckResult> {
   const today = dayOf(now);
   const missing: string[] = [];
@@ -132,6 +133,7 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
 
 const GIB = 1024 ** 3;
 
+/** Checks the free space of the data directory. Throws if it cannot be written to: `checked` makes that a failure. */
 export async function checkDataDirectory({ dataDir, databaseUrl }: Config): Promise<CheckResult> {
   await access(dataDir, constants.W_OK);
   const { bavail, bsize } = await statfs(dataDir);

@@ -33,6 +33,7 @@ interface Context {
   readonly rateLimit: number;
 }
 
+/** Reads the facts of all partners of a system. */
 export async function partnerFacts(context: Context, systemId: string): Promise<PartnerFacts> {
   const now = context.clock();
   const [keys, totals, webhooks] = await Promise.all([
@@ -43,6 +44,7 @@ export async function partnerFacts(context: Context, systemId: string): Promise<
   return { keys: keys.map((key) => factsOf(key, context.rateLimit, now)), totals, webhooks };
 }
 
+/** Returns the findings about all partners of a system, as the operator reads them. */
 export function partnerResults(facts: PartnerFacts, now: number): PartnerCheckResult[] {
   const { keys, totals, webhooks } = facts;
   return [

@@ -48,6 +48,7 @@ export function listAcknowledgements(db: Queryable): Promise<AcknowledgementRow[
   return db.query<AcknowledgementRow>(listAcknowledged);
 }
 
+/** Stores an acknowledgement, in place of an earlier one of the same finding. */
 export async function updateAcknowledgement(tx: Transaction, row: AcknowledgementRow): Promise<void> {
   await tx.query(upsertAcknowledgement, acknowledged.arrays([row]));
 }
@@ -110,6 +111,7 @@ export function listCheckRows(db: Queryable): Promise<CheckRow[]> {
   return db.query<CheckRow>(list);
 }
 
+/** Stores the states of checks, in place of earlier ones. */
 export async function updateCheckRows(tx: Transaction, rows: readonly CheckRow[]): Promise<void> {
   if (rows.length > 0) await tx.query(upsert, stored.arrays(rows));
 }

@@ -54,7 +54,7 @@ export async function recordedResults(
 
 const NOTICES: readonly Notice[] = ["begins", "worsens", "lasts", "ends"];
 
-/** Reads a state from its row. `rowOf` does the reverse. */
+/** Reads a state from its row. */
 export function stateOf(row: CheckRow): CheckState {
   const { name, scope: of, detail, fix, episodes } = row;
   const severity = row.severity === "failure" ? "failure" : "warning";
@@ -75,6 +75,7 @@ export function stateOf(row: CheckRow): CheckState {
 /** What is stored of a result: its check is that of the row, and links and times are not stored. */
 type StoredResult = Pick<CheckResult, "status" | "detail" | "fix" | "subject" | "count">;
 
+/** Returns the row of a state. `stateOf` does the reverse. */
 export function rowOf({ of: scope, results, beganAt, seenAt, mailedAt, endedAt, ...rest }: CheckState): CheckRow {
   const instant = (at: number | null) => (at === null ? null : new Date(at));
   const { name, severity, detail, fix, episodes, unmailed } = rest;

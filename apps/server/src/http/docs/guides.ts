@@ -78,6 +78,7 @@ export const guideGroups: readonly GuideGroup[] = [
   },
 ];
 
+/** All guides except `startGuide`. */
 export const guides: readonly Guide[] = guideGroups.flatMap((group) => group.guides);
 
 /** Files that guides link to and that are served unchanged: their addresses, by their paths from the repository's root. */
@@ -250,13 +251,12 @@ function countOf(text: string, word: string): number {
   return count;
 }
 
-/** Returns the words around the first occurrence of any of some words. */
+/** Returns the part of a text around the first occurrence of any of some words, without cutting words. */
 function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
-  const at = Math.max(
-    0,
-    Math.min(...words.map((word) => lower.indexOf(word)).filter((index) => index >= 0), text.length),
-  );
+  const found = words.map((word) => lower.indexOf(word)).filter((index) => index >= 0);
+  // The end of the text, if all words are in the title or in `within`.
+  const at = Math.min(...found, text.length);
   const start = at > EXCERPT_LENGTH / 2 ? text.indexOf(" ", at - EXCERPT_LENGTH / 2) + 1 : 0;
   const end = text.length <= start + EXCERPT_LENGTH ? text.length : text.lastIndexOf(" ", start + EXCERPT_LENGTH);
   return `${start > 0 ? "… " : ""}${text.slice(start, Math.max(end, start))}${end < text.length ? " …" : ""}`;

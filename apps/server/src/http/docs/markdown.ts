@@ -122,6 +122,7 @@ function uniqueAnchor(heading: string, seen: Map<string, number>): string {
   return earlier === 0 ? anchor : `${anchor}-${earlier}`;
 }
 
+/** Escapes a text for HTML, also within double quotes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

@@ -53,6 +53,7 @@ type Audience = keyof typeof references;
 /** Returns the documents that the reference of an audience is made from. */
 type DocumentsOf = (audience: Audience) => Promise<readonly OpenApiDocument[]>;
 
+/** Settings of Scalar, the program that draws the reference in the browser. */
 const configuration = {
   // Fetches nothing from other servers: no fonts, no proxy, no usage reports.
   withDefaultFonts: false,

@@ -84,6 +84,7 @@ function operationOf({ endpoint: { path, method }, name }: Tool, { paths }: Open
   return operation;
 }
 
+/** An argument of a tool that comes from the endpoint, and not from the tool's `view`. */
 interface Input {
   readonly argument: string;
   readonly placement: Placement;
@@ -129,6 +130,7 @@ function withoutUrls(text: string): string {
 
 const REFERENCE = "#/components/schemas/";
 
+/** Returns the named schema that a schema refers to, or the schema itself. */
 function resolved(schema: JsonSchema, { components }: OpenApiDocument): JsonSchema {
   const { $ref } = schema;
   return typeof $ref === "string" ? (components.schemas[$ref.slice(REFERENCE.length)] ?? {}) : schema;
@@ -152,6 +154,7 @@ function withItems({ properties, ...schema }: JsonSchema, added: object): JsonSc
   return { ...schema, properties: { data: { ...data, items } } };
 }
 
+/** Returns the named schemas to which a schema refers, directly or through others. */
 function definitionsOf(schema: JsonSchema, document: OpenApiDocument): Record<string, JsonSchema> {
   const found: Record<string, JsonSchema> = {};
   const open: JsonSchema[] = [resolved(schema, document)];

@@ -7,6 +7,7 @@
 const MODERN = "2026-07-28";
 /** Older revisions, newest first. A client sends `initialize` first, but its content changes no later answer. */
 const LEGACY = ["2025-11-25", "2025-06-18"] as const;
+/** All supported revisions, newest first. */
 export const supportedVersions: readonly string[] = [MODERN, ...LEGACY];
 
 const META = "io.modelcontextprotocol/";
@@ -156,6 +157,7 @@ export function invalidParams(message: string): RpcError {
   return { code: rpcCodes.invalidParams, message };
 }
 
+/** Returns the failure of a message with an unknown method. Its HTTP status depends on the revision. */
 export function methodNotFound({ method, isModern }: Message): RpcFailure {
   const message = `There is no method ${JSON.stringify(method.slice(0, 100))} here.`;
   return new RpcFailure({ code: rpcCodes.methodNotFound, message }, isModern ? 404 : 200);
@@ -187,6 +189,7 @@ export function resultOf({ isModern }: Message, result: object, server: ServerIn
   return { resultType: "complete", ...result, ...caching, _meta: { [`${META}serverInfo`]: server } };
 }
 
+/** Tells whether a JSON value is an object: neither null nor an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

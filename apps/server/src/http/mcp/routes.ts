@@ -144,6 +144,7 @@ function listTools(message: Message, request: FastifyRequest, tools: readonly De
   return { result: { tools: allowed.map(({ listed }) => listed) }, caching: FOR_THE_KEY };
 }
 
+/** Calls a tool, and lets the request be counted and logged by the name of the tool. */
 async function call(
   app: FastifyInstance,
   { params: { name, arguments: args = {} } }: Message,
