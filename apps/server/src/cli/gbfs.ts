@@ -177,6 +177,7 @@ function roundText(round: PollResult): string {
 }
 
 function describeFailure({ feed, message, since, retry_at }: FeedProblem, age: number | null | undefined): string {
+  // The poll as a whole failed, and not one feed of it.
   if (feed === "") return `${message} (next request at ${retry_at})`;
   const good = typeof age === "number" ? `last success ${age} s ago` : "no success yet";
   return `${feed} failed: ${message} (since ${since}, ${good}, next request at ${retry_at})`;

@@ -33,11 +33,11 @@ import { deliveriesKey, openEventStream } from "./live/live-hub.ts";
 import { sessionStillOf } from "./session-cookie.ts";
 
 /** Routes with which a partner's people read, export and resend its deliveries. */
-export function deliveryRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["deliveries"] {
+export function deliveryRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["deliveries"] {
   const { db, clock } = context;
   const reading: ReadContext = { db, clock, hints: pageHints };
   // For statements that may take long: they share one connection with the partner's other long reads (`LongReads`).
-  const searching = (request: LongRequest): ReadContext => ({ ...reading, db: long.databaseFor(request) });
+  const searching = (request: LongRequest): ReadContext => ({ ...reading, db: longReads.databaseFor(request) });
   return {
     list: async ({ query: { limit, cursor, endpoint_id: endpointRef, ...filters }, request }) => {
       const scope = { ...scopeOf(request), endpointRef };
@@ -180,33 +180,33 @@ interface Resender {
 }
 
 /** Routes with which a partner's admins resend its deliveries in bulk. */
-export function resendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["resends"] {
-  return routesFor(context, long, ({ request, query }) => {
+export function resendRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["resends"] {
+  return routesFor(context, longReads, ({ request, query }) => {
     const { actor, systemId, partnerId } = partnerCaller(request);
     return { actor, scope: { systemId, partnerId, endpointRef: query.endpoint_id } };
   });
 }
 
 /** Routes with which the operator's admins resend a partner's deliveries in bulk. */
-export function systemResendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemResends"] {
-  return routesFor(context, long, ({ request, params, query }) => {
+export function systemResendRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["systemResends"] {
+  return routesFor(context, longReads, ({ request, params, query }) => {
     const { actor, systemId } = consoleCaller(request);
     return { actor, scope: { systemId, partnerId: params.partner_id, endpointRef: query.endpoint_id } };
   });
 }
 
 /** @param resenderOf returns who makes a call, and whose deliveries it is about */
-function routesFor(context: ConsoleContext, long: LongReads, resenderOf: (call: ResendCall) => Resender) {
+function routesFor(context: ConsoleContext, longReads: LongReads, resenderOf: (call: ResendCall) => Resender) {
   return {
     count: async (call: ChoosingCall) => {
       const { actor, scope } = resenderOf(call);
       const count = () => countResend({ ...context, actor }, scope, choiceOf(call.body));
-      return { status: 200 as const, body: { total: await long.hold(call.request, count) } };
+      return { status: 200 as const, body: { total: await longReads.hold(call.request, count) } };
     },
     create: async (call: ChoosingCall) => {
       const { actor, scope } = resenderOf(call);
       const start = () => startResend({ ...context, actor }, scope, choiceOf(call.body));
-      return { status: 200 as const, body: await long.hold(call.request, start) };
+      return { status: 200 as const, body: await longReads.hold(call.request, start) };
     },
     get: async (call: ResendCall) => ({
       status: 200 as const,

@@ -53,11 +53,11 @@ import { shownActs } from "./log-routes.ts";
  */
 
 /** Routes with which the operator sees the sources of a system's stations and bikes. */
-export function feedRoutes({ db, clock }: ConsoleContext, long: LongReads): ConsoleRoutes["feeds"] {
+export function feedRoutes({ db, clock }: ConsoleContext, longReads: LongReads): ConsoleRoutes["feeds"] {
   return {
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
-      const [states, contents] = await long.hold(request, () =>
+      const [states, contents] = await longReads.hold(request, () =>
         Promise.all([sourceStates(db, systemId), sourceContents(db, systemId)]),
       );
       const names = [...new Set([...states, ...contents].map(({ source }) => source))];

@@ -24,13 +24,13 @@ type FleetRoutes = ConsoleRoutes["fleet"];
  * Routes of stations, bikes and rides for the operator: the same lists as partners get, and histories.
  * @param reads the context of the partners' lists, for the statements that both share
  */
-export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: LongReads): FleetRoutes {
+export function fleetRoutes(context: ConsoleContext, reads: RideContext, longReads: LongReads): FleetRoutes {
   return {
     station: async ({ params: { id }, request }) => {
       const { systemId } = consoleCaller(request);
       const station = await getStation(reads, systemId, id);
       if (station === undefined) throw serviceError("not_found", "station");
-      const { changes, searchedTo } = await stationHistory({ db: long.databaseFor(request) }, systemId, id);
+      const { changes, searchedTo } = await stationHistory({ db: longReads.databaseFor(request) }, systemId, id);
       const body = {
         station: JSON.parse(station) as Station, // the database keeps the JSON of the contract
         changes: changes as StationChange[], // named by the statement
@@ -45,7 +45,7 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
     }),
     freeBikes: async ({ request }) => ({
       status: 200,
-      body: await freeBikes(long.databaseFor(request), consoleCaller(request).systemId),
+      body: await freeBikes(longReads.databaseFor(request), consoleCaller(request).systemId),
     }),
     bike: async ({ params: { id }, request }) => {
       const { systemId } = consoleCaller(request);
@@ -67,7 +67,7 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
       return { status: 200, body: { ride, names: await namesIn(context.db, systemId, [ride]) } };
     },
     ...actRoutes(context),
-    ...historyRoutes(context, reads, long),
+    ...historyRoutes(context, reads, longReads),
   };
 }
 
@@ -93,7 +93,7 @@ function actRoutes(context: ConsoleContext): Pick<FleetRoutes, "setStationState"
 function historyRoutes(
   context: ConsoleContext,
   reads: RideContext,
-  long: LongReads,
+  longReads: LongReads,
 ): Pick<FleetRoutes, "reservations" | "reservation" | "history"> {
   return {
     reservations: async ({ query: { limit, cursor, ...filter }, request }) => {
@@ -121,7 +121,12 @@ function historyRoutes(
       const { systemId } = consoleCaller(request);
       const times = await timesOf(context, reads, { systemId, of, id });
       const around = times.flatMap((at) => (at === null ? [] : [Date.parse(at)]));
-      const { events, isComplete } = await resourceHistory({ db: long.databaseFor(request) }, systemId, id, around);
+      const { events, isComplete } = await resourceHistory(
+        { db: longReads.databaseFor(request) },
+        systemId,
+        id,
+        around,
+      );
       const data = events.map((event) => ({ ...event, deliveries: [...event.deliveries] }));
       return { status: 200, body: { data, is_complete: isComplete } };
     },
@@ -182,12 +187,12 @@ function listRoute<Position, Filters extends object>(
 }
 
 /** Routes with which the operator tells riders of closures, moves and disturbances. */
-export function alertRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["alerts"] {
+export function alertRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["alerts"] {
   return {
     list: async ({ query: { status }, request }) => {
       const options = { status, limit: MAX_PAGE_SIZE, now: new Date(context.clock()) };
       const { systemId } = consoleCaller(request);
-      const { alerts: data, total } = await listAllAlerts(long.databaseFor(request), systemId, options);
+      const { alerts: data, total } = await listAllAlerts(longReads.databaseFor(request), systemId, options);
       return { status: 200, body: { data, total } };
     },
     open: async ({ body, request }) => {

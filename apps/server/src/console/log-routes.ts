@@ -37,18 +37,18 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Routes of a partner's requests and usage. */
-export function partnerRequestRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["partnerRequests"] {
-  return requestRoutes(context, long);
+export function partnerRequestRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["partnerRequests"] {
+  return requestRoutes(context, longReads);
 }
 
 /** Routes of all requests and the usage of a system, for the operator. */
-export function systemRequestRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemRequests"] {
+export function systemRequestRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["systemRequests"] {
   return {
-    ...requestRoutes(context, long),
+    ...requestRoutes(context, longReads),
     callers: async ({ query, request }) => {
       const { systemId } = consoleCaller(request);
       const data = await callersOf(
-        readingOf(context, long, request),
+        readingOf(context, longReads, request),
         systemId,
         [query.route],
         query.days ?? DEFAULT_DAYS,
@@ -64,10 +64,10 @@ interface Call<Query> {
 }
 
 /** Routes that partners and the operator have in common. On a partner's page, they return only the partner's requests. */
-function requestRoutes(context: ConsoleContext, long: LongReads) {
+function requestRoutes(context: ConsoleContext, longReads: LongReads) {
   const { clock } = context;
   return {
-    list: listRequests(context, long),
+    list: listRequests(context, longReads),
     get: async ({
       params: { id },
       request,
@@ -76,17 +76,21 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
       readonly request: LongRequest;
     }) => {
       const { systemId, partnerId } = consoleCaller(request);
-      const found = await requestWithId(readingOf(context, long, request), systemId, id);
+      const found = await requestWithId(readingOf(context, longReads, request), systemId, id);
       if (found === undefined || (partnerId !== null && found.partner_id !== partnerId))
         throw serviceError("not_found", "request", { days: REQUEST_LOG_DAYS });
       return { status: 200 as const, body: found };
     },
-    overTime: requestsOverTime(context, long),
+    overTime: requestsOverTime(context, longReads),
     minutes: async ({ query, request }: Call<MinutesQuery>) => {
       const since = dateOf(query.since) ?? new Date(clock() - HOUR_MS);
       // Without an end, the range ends in the future, so that it includes the present minute.
       const range = rangeOf(request, query.key_id, since, dateOf(query.until) ?? new Date(clock() + DAY_MS));
-      const minutes = await usageByMinute(readingOf(context, long, request), consoleCaller(request).systemId, range);
+      const minutes = await usageByMinute(
+        readingOf(context, longReads, request),
+        consoleCaller(request).systemId,
+        range,
+      );
       return {
         status: 200 as const,
         body: { data: minutes },
@@ -99,7 +103,13 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
       const calls =
         names.length === 0
           ? []
-          : await callersOf(readingOf(context, long, request), systemId, names, query.days ?? DEFAULT_DAYS, partnerId);
+          : await callersOf(
+              readingOf(context, longReads, request),
+              systemId,
+              names,
+              query.days ?? DEFAULT_DAYS,
+              partnerId,
+            );
       const data = deprecatedRoutes.flatMap(({ route, since, sunset, successor = null }) =>
         calls.filter((call) => call.route === route).map((call) => ({ ...call, since, sunset, successor })),
       );
@@ -110,34 +120,36 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
       const range = rangeOf(request, query.key_id, since, new Date(clock() + DAY_MS));
       return {
         status: 200 as const,
-        body: { data: await usageByDay(readingOf(context, long, request), consoleCaller(request).systemId, range) },
+        body: {
+          data: await usageByDay(readingOf(context, longReads, request), consoleCaller(request).systemId, range),
+        },
       };
     },
   };
 }
 
 /** Returns the context for counts and searches of requests, which may take long. */
-function readingOf({ clock }: ConsoleContext, long: LongReads, request: LongRequest) {
-  return { clock, db: long.databaseFor(request) };
+function readingOf({ clock }: ConsoleContext, longReads: LongReads, request: LongRequest) {
+  return { clock, db: longReads.databaseFor(request) };
 }
 
-function requestsOverTime(context: ConsoleContext, long: LongReads) {
+function requestsOverTime(context: ConsoleContext, longReads: LongReads) {
   return async ({ query: { key_id: keyId, ...query }, request }: Call<UsageOverTimeQuery>) => {
     const { systemId, partnerId } = consoleCaller(request);
     const { timeZone, bounds } = await stepBounds(context, systemId, query);
     const owner = { partnerId, keyId: keyId ?? null };
-    const usage = await usageOverTime(readingOf(context, long, request), systemId, owner, bounds);
+    const usage = await usageOverTime(readingOf(context, longReads, request), systemId, owner, bounds);
     return { status: 200 as const, body: { time_zone: timeZone, ...usage } };
   };
 }
 
-function listRequests(context: ConsoleContext, long: LongReads) {
+function listRequests(context: ConsoleContext, longReads: LongReads) {
   return async ({ query: { cursor, limit, ...filters }, request }: Call<RequestQuery>) => {
     const { systemId, partnerId } = consoleCaller(request);
     const scope = cursorScope(systemId, "requests", { partner_id: partnerId, ...filters });
     const position = cursorPosition(context.cursorCipher, scope, logPosition);
     const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
-    const page = await searchRequests(readingOf(context, long, request), systemId, {
+    const page = await searchRequests(readingOf(context, longReads, request), systemId, {
       partnerId: partnerId ?? undefined,
       keyId: filters.key_id,
       ...statusRange(filters.status),
@@ -183,12 +195,12 @@ function statusRange(filter: string | undefined): { readonly statusFrom?: number
 }
 
 /** Routes of a partner's audit log. */
-export function partnerAuditRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["partnerAudit"] {
+export function partnerAuditRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["partnerAudit"] {
   return {
     list: async ({ query, request }) => {
       const { partnerId } = consoleCaller(request);
       return listActs(
-        { ...context, db: long.databaseFor(request) },
+        { ...context, db: longReads.databaseFor(request) },
         request,
         { ...query, partner_id: partnerId ?? undefined },
         withoutAccount,
@@ -198,11 +210,11 @@ export function partnerAuditRoutes(context: ConsoleContext, long: LongReads): Co
 }
 
 /** Routes of a system's audit log, for the operator. */
-export function systemAuditRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemAudit"] {
+export function systemAuditRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["systemAudit"] {
   return {
     list: async ({ query, request }) => {
       const actor = await actorOf(context, query.actor);
-      return listActs({ ...context, db: long.databaseFor(request) }, request, { ...query, actor }, (act) => act);
+      return listActs({ ...context, db: longReads.databaseFor(request) }, request, { ...query, actor }, (act) => act);
     },
   };
 }

@@ -19,10 +19,10 @@ import { type ConsoleContext, type LongReads, readerOf } from "./context.ts";
 type Routes = ConsoleRoutes;
 
 /** Routes of a system's partners, for the operator. */
-export function partnerRoutes(context: ConsoleContext, long: LongReads): Routes["partners"] {
+export function partnerRoutes(context: ConsoleContext, longReads: LongReads): Routes["partners"] {
   return {
     list: async ({ request }) => {
-      const partners = await long.hold(request, () => overviewsOf(context, consoleCaller(request).systemId));
+      const partners = await longReads.hold(request, () => overviewsOf(context, consoleCaller(request).systemId));
       return { status: 200, body: { data: partners.map(shown) } };
     },
     get: async ({ params, request }) => ({ status: 200, body: await read(context, request, params.partner_id) }),
@@ -95,13 +95,13 @@ function shown(partner: PartnerOverview): Served<ShownPartner> {
 export function agencyRoutes(
   context: ConsoleContext,
   { filtered }: RideContext,
-  long: LongReads,
+  longReads: LongReads,
 ): ConsoleRoutes["agency"] {
   return {
     get: async ({ request }) => {
       const { systemId, partnerId } = partnerCaller(request);
       const { viewAgency } = await import("../feeds/mds/agency-view.ts");
-      const reads = { ...context, db: long.databaseFor(request) };
+      const reads = { ...context, db: longReads.databaseFor(request) };
       return { status: 200, body: { agency: (await viewAgency(reads, systemId, partnerId)) ?? null } };
     },
     report: async ({ params: { file }, request, reply }) => {

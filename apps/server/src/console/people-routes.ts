@@ -15,7 +15,7 @@ const done = { status: 200, body: {} } as const;
 
 /** Routes with which a partner's admins manage its people. */
 export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeople"] {
-  const as = (request: ConsoleRequest) => actingAs(context, partnerCaller(request).actor);
+  const contextOf = (request: ConsoleRequest) => actingAs(context, partnerCaller(request).actor);
   const scopeOf = (request: ConsoleRequest) => {
     const { systemId, partnerId } = partnerCaller(request);
     return { systemId, partnerId };
@@ -27,15 +27,15 @@ export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeo
     },
     invite: async ({ request, body }) => ({
       status: 200,
-      body: await inviteAndMail(context, as(request), { ...scopeOf(request), ...body }, null),
+      body: await inviteAndMail(context, contextOf(request), { ...scopeOf(request), ...body }, null),
     }),
-    ...memberRoutes(context, as, scopeOf),
+    ...memberRoutes(context, contextOf, scopeOf),
   };
 }
 
 /** Routes with which the operator's admins manage the operator's people, and those of every partner of the system. */
 export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorPeople"] {
-  const as = (request: ConsoleRequest) => actingAs(context, consoleCaller(request).actor);
+  const contextOf = (request: ConsoleRequest) => actingAs(context, consoleCaller(request).actor);
   const scopeOf = (request: ConsoleRequest) => ({ systemId: consoleCaller(request).systemId, partnerId: undefined });
   return {
     list: async ({ request, query }) => ({
@@ -44,9 +44,9 @@ export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorP
     }),
     invite: async ({ request, body: { email, role, partner_id: partnerId } }) => {
       const input = { systemId: scopeOf(request).systemId, partnerId, email, role };
-      return { status: 200, body: await inviteAndMail(context, as(request), input, "operator") };
+      return { status: 200, body: await inviteAndMail(context, contextOf(request), input, "operator") };
     },
-    ...memberRoutes(context, as, scopeOf),
+    ...memberRoutes(context, contextOf, scopeOf),
   };
 }
 
@@ -58,12 +58,12 @@ interface MemberCall {
 /** Routes that partners and the operator have in common: changes to one member or invitation. */
 function memberRoutes(
   { clock }: ConsoleContext,
-  as: (request: ConsoleRequest) => ActorContext,
+  contextOf: (request: ConsoleRequest) => ActorContext,
   scopeOf: (request: ConsoleRequest) => PeopleScope,
 ) {
   return {
     revokeInvitation: async ({ request, params }: MemberCall) => {
-      await revokeInvitation(as(request), scopeOf(request), params.id);
+      await revokeInvitation(contextOf(request), scopeOf(request), params.id);
       return done;
     },
     changeRole: async ({
@@ -73,11 +73,11 @@ function memberRoutes(
     }: MemberCall & { readonly body: { readonly role: MembershipRole } }) => {
       // Needs a confirmation, as an invitation does: the new role gives somebody all permissions of an admin.
       if (body.role === "admin") requireConfirmed(consoleSession(request), clock());
-      await changeRole(as(request), scopeOf(request), params.id, body.role);
+      await changeRole(contextOf(request), scopeOf(request), params.id, body.role);
       return done;
     },
     remove: async ({ request, params }: MemberCall) => {
-      await removeMember(as(request), scopeOf(request), params.id);
+      await removeMember(contextOf(request), scopeOf(request), params.id);
       return done;
     },
   };

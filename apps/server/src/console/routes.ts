@@ -42,7 +42,7 @@ export function serveConsole(http: FastifyInstance, context: ConsoleContext, rea
 
 /** Returns the handlers of all console endpoints. Each area has its own file. */
 function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRoutes {
-  const long = createLongReads(reads.filtered);
+  const longReads = createLongReads(reads.filtered);
   const provider = providerRoutes(context);
   return {
     session: { ...sessionRoutes(context), ...provider.session },
@@ -52,37 +52,37 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     account: { ...accountRoutes(context), ...provider.account },
     partnerPeople: partnerPeopleRoutes(context),
     operatorPeople: operatorPeopleRoutes(context),
-    partnerOverview: partnerOverviewRoutes(context, long),
-    systemOverview: systemOverviewRoutes(context, long),
+    partnerOverview: partnerOverviewRoutes(context, longReads),
+    systemOverview: systemOverviewRoutes(context, longReads),
     checks: checkRoutes(context),
-    agency: agencyRoutes(context, reads, long),
+    agency: agencyRoutes(context, reads, longReads),
     partnerSandbox: partnerSandboxRoutes(context),
     partnerKeys: partnerKeyRoutes(context),
     systemKeys: systemKeyRoutes(context),
-    partnerRequests: partnerRequestRoutes(context, long),
-    systemRequests: systemRequestRoutes(context, long),
-    deliveries: deliveryRoutes(context, long),
-    resends: resendRoutes(context, long),
-    systemResends: systemResendRoutes(context, long),
+    partnerRequests: partnerRequestRoutes(context, longReads),
+    systemRequests: systemRequestRoutes(context, longReads),
+    deliveries: deliveryRoutes(context, longReads),
+    resends: resendRoutes(context, longReads),
+    systemResends: systemResendRoutes(context, longReads),
     live: liveRoutes(context),
-    partners: partnerRoutes(context, long),
-    partnerAudit: partnerAuditRoutes(context, long),
-    systemAudit: systemAuditRoutes(context, long),
-    fleet: fleetRoutes(context, reads, long),
+    partners: partnerRoutes(context, longReads),
+    partnerAudit: partnerAuditRoutes(context, longReads),
+    systemAudit: systemAuditRoutes(context, longReads),
+    fleet: fleetRoutes(context, reads, longReads),
     imports: importRoutes(context),
     uploads: uploadRoutes(context),
     exports: exportRoutes(context, context.files),
-    feeds: feedRoutes(context, long),
+    feeds: feedRoutes(context, longReads),
     feedQuality: feedQualityRoutes(context),
     descriptions: descriptionRoutes(context),
-    alerts: alertRoutes(context, long),
+    alerts: alertRoutes(context, longReads),
     ...stationRoutesOf(context, reads.filtered),
-    partnerSums: partnerSumsRoutes(context, long),
-    systemSums: systemSumsRoutes(context, long),
-    partnerSearch: partnerSearchRoutes(long),
-    systemSearch: systemSearchRoutes(long),
-    webhook: webhookRoutes(context, long),
-    endpoints: endpointRoutes(context, long),
+    partnerSums: partnerSumsRoutes(context, longReads),
+    systemSums: systemSumsRoutes(context, longReads),
+    partnerSearch: partnerSearchRoutes(longReads),
+    systemSearch: systemSearchRoutes(longReads),
+    webhook: webhookRoutes(context, longReads),
+    endpoints: endpointRoutes(context, longReads),
   };
 }
 
@@ -105,38 +105,38 @@ function checkRoutes(context: ConsoleContext): Routes["checks"] {
 }
 
 /** Routes of a partner's overview. */
-function partnerOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["partnerOverview"] {
+function partnerOverviewRoutes(context: ConsoleContext, longReads: LongReads): Routes["partnerOverview"] {
   return {
     get: async ({ request }) => ({
       status: 200,
-      body: await long.hold(request, () => partnerOverview(context, partnerCaller(request))),
+      body: await longReads.hold(request, () => partnerOverview(context, partnerCaller(request))),
     }),
   };
 }
 
 /** Routes of the operator's overview. */
-function systemOverviewRoutes(context: ConsoleContext, long: LongReads): Routes["systemOverview"] {
+function systemOverviewRoutes(context: ConsoleContext, longReads: LongReads): Routes["systemOverview"] {
   return {
     get: async ({ request }) => ({
       status: 200,
-      body: await long.hold(request, () => systemOverview(context, consoleCaller(request).systemId)),
+      body: await longReads.hold(request, () => systemOverview(context, consoleCaller(request).systemId)),
     }),
   };
 }
 
 /** Routes of a partner's search. */
-function partnerSearchRoutes(long: LongReads): Routes["partnerSearch"] {
-  return { search: searchRoute(long) };
+function partnerSearchRoutes(longReads: LongReads): Routes["partnerSearch"] {
+  return { search: searchRoute(longReads) };
 }
 
 /** Routes of the operator's search. */
-function systemSearchRoutes(long: LongReads): Routes["systemSearch"] {
-  return { search: searchRoute(long) };
+function systemSearchRoutes(longReads: LongReads): Routes["systemSearch"] {
+  return { search: searchRoute(longReads) };
 }
 
-function searchRoute(long: LongReads) {
+function searchRoute(longReads: LongReads) {
   return async ({ query, request }: { readonly query: { readonly q: string }; readonly request: LongRequest }) => {
-    const data = await search(long.databaseFor(request), consoleCaller(request), query.q);
+    const data = await search(longReads.databaseFor(request), consoleCaller(request), query.q);
     return { status: 200 as const, body: { data } };
   };
 }

@@ -98,12 +98,12 @@ function toMapped({
 }
 
 /** Routes of a city's activity, sums, flows and forecasts, for the operator. */
-export function systemSumsRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemSums"] {
+export function systemSumsRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["systemSums"] {
   const { clock, longRideAfterMs } = context;
-  const of = (request: LongRequest) => consoleCaller(request).systemId;
+  const systemOf = (request: LongRequest) => consoleCaller(request).systemId;
   // The statements of one response count as one long read, so that a page waits only once.
   const read = <Body>(request: LongRequest, work: (context: ConsoleContext, systemId: string) => Promise<Body>) =>
-    long.hold(request, () => work(context, of(request))).then((body) => ({ status: 200 as const, body }));
+    longReads.hold(request, () => work(context, systemOf(request))).then((body) => ({ status: 200 as const, body }));
   return {
     glance: ({ request }) =>
       read(request, ({ db }, systemId) => cityAtAGlance({ db, clock }, systemId, longRideAfterMs)),
@@ -124,16 +124,16 @@ export function systemSumsRoutes(context: ConsoleContext, long: LongReads): Cons
 }
 
 /** Routes of stations over time, for partners. */
-export function partnerSumsRoutes({ db, clock }: ConsoleContext, long: LongReads): ConsoleRoutes["partnerSums"] {
+export function partnerSumsRoutes({ db, clock }: ConsoleContext, longReads: LongReads): ConsoleRoutes["partnerSums"] {
   return {
     typical: async ({ params: { id }, request }) => {
       const { systemId } = consoleCaller(request);
-      const body = await long.hold(request, () => typicalOfStation({ db, clock }, systemId, id));
+      const body = await longReads.hold(request, () => typicalOfStation({ db, clock }, systemId, id));
       return { status: 200, body };
     },
     week: async ({ params: { id }, request }) => {
       const { systemId } = consoleCaller(request);
-      const body = await long.hold(request, () => weekOfStation({ db, clock }, systemId, id));
+      const body = await longReads.hold(request, () => weekOfStation({ db, clock }, systemId, id));
       return { status: 200, body };
     },
   };

@@ -34,7 +34,7 @@ import { withoutCredentials } from "./delivery-json.ts";
 
 /*
  * Routes of webhook endpoints, which the dashboard calls webhooks: `webhookRoutes` for a partner's own people,
- * `endpointRoutes` for the operator. Both share the changes of `webhookChanges`. `long.hold` runs reads that may take long
+ * `endpointRoutes` for the operator. Both share the changes of `webhookChanges`. `longReads.hold` runs reads that may take long
  * (`LongReads`).
  */
 
@@ -53,19 +53,19 @@ interface OfWebhook {
 }
 
 /** Routes of a partner's webhooks: addresses, events, secrets and status. */
-export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {
+export function webhookRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["webhook"] {
   return {
     ...webhookChanges(context, ownCaller),
     list: async (call) => {
-      const data = await long.hold(call.request, () => findShownEndpoints(context, ownPartner(call).scope));
+      const data = await longReads.hold(call.request, () => findShownEndpoints(context, ownPartner(call).scope));
       return { status: 200, body: { data } };
     },
     show: async (call) => {
-      const view = await long.hold(call.request, () => findShownEndpoint(context, ownCaller(call).scope));
+      const view = await longReads.hold(call.request, () => findShownEndpoint(context, ownCaller(call).scope));
       return { status: 200, body: { webhook: view ?? null } };
     },
     held: async (call) => {
-      return { status: 200, body: await long.hold(call.request, () => showHeld(context, ownCaller(call).scope)) };
+      return { status: 200, body: await longReads.hold(call.request, () => showHeld(context, ownCaller(call).scope)) };
     },
     events: async () => ({ status: 200, body: { data: await describeEvents() } }),
     set: async (call) => {
@@ -304,13 +304,13 @@ interface EndpointCall {
 }
 
 /** Routes of every partner's endpoints, for the operator. */
-export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes {
+export function endpointRoutes(context: ConsoleContext, longReads: LongReads): Routes {
   return {
     ...webhookChanges(context, operatorCaller),
     ...sendingAgain(context),
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
-      const [{ endpoints, workers }, logBytes] = await long.hold(request, () =>
+      const [{ endpoints, workers }, logBytes] = await longReads.hold(request, () =>
         Promise.all([listShownEndpoints(context, systemId), logBytesByEndpoint(context, systemId)]),
       );
       const data = endpoints.map((endpoint) => ({ ...endpoint, log_bytes: logBytes.get(endpoint.id) ?? 0 }));

@@ -60,7 +60,7 @@ export function pageReader<Position, Filters extends object>(
   };
 }
 
-/** Returns a page of a list that is not followed, or of one from which no checkpoint is asked for. */
+/** Returns any page other than those of `readToCheckpoint` and `readChanges`. */
 async function readPage<Position, Filters extends object>(
   cursors: CursorCipher,
   list: PagedList<Position, Filters>,

@@ -16,8 +16,8 @@ export interface SearchText {
   readonly maxRows: number;
 }
 
-// In the searches, `$3` has the words of the typed text and `$5` the maximum of rows. `$4` is the beginning of a bike's number
-// in the operator's search, and the partner's id in a partner's.
+// In the searches, `$3` has the words of the typed text and `$5` the maximum of rows. `$4` is the beginning of a bike's
+// number in the operator's search, and the partner's id in a partner's.
 const words = "all (array(select lower(word) from unnest($3::text[]) as word))";
 
 const stationById = (more: string) =>
