@@ -91,25 +91,15 @@ function requestRoutes(context: ConsoleContext, longReads: LongReads) {
         consoleCaller(request).systemId,
         range,
       );
-      return {
-        status: 200 as const,
-        body: { data: minutes },
-      };
+      return { status: 200 as const, body: { data: minutes } };
     },
     deprecated: async ({ query, request }: Call<Pick<DaysQuery, "days">>) => {
       const { systemId, partnerId } = consoleCaller(request);
       const { deprecatedRoutes } = context;
       const names = deprecatedRoutes.map(({ route }) => route);
-      const calls =
-        names.length === 0
-          ? []
-          : await callersOf(
-              readingOf(context, longReads, request),
-              systemId,
-              names,
-              query.days ?? DEFAULT_DAYS,
-              partnerId,
-            );
+      const days = query.days ?? DEFAULT_DAYS;
+      const reading = readingOf(context, longReads, request);
+      const calls = names.length === 0 ? [] : await callersOf(reading, systemId, names, days, partnerId);
       const data = deprecatedRoutes.flatMap(({ route, since, sunset, successor = null }) =>
         calls.filter((call) => call.route === route).map((call) => ({ ...call, since, sunset, successor })),
       );
@@ -118,12 +108,8 @@ function requestRoutes(context: ConsoleContext, longReads: LongReads) {
     days: async ({ query, request }: Call<DaysQuery>) => {
       const since = new Date(clock() - (query.days ?? DEFAULT_DAYS) * DAY_MS);
       const range = rangeOf(request, query.key_id, since, new Date(clock() + DAY_MS));
-      return {
-        status: 200 as const,
-        body: {
-          data: await usageByDay(readingOf(context, longReads, request), consoleCaller(request).systemId, range),
-        },
-      };
+      const days = await usageByDay(readingOf(context, longReads, request), consoleCaller(request).systemId, range);
+      return { status: 200 as const, body: { data: days } };
     },
   };
 }
