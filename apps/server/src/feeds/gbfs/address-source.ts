@@ -51,8 +51,11 @@ interface FetchedBytes {
   readonly validators: Validators;
 }
 
+/** Options of the requests for documents. */
 export interface FetchOptions extends OutgoingOptions {
+  /** Default: `FETCH_TIMEOUT_MS`. */
   readonly timeoutMs?: number;
+  /** Most bytes of an unpacked document. Default: `MAX_DOCUMENT_BYTES`. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
 }
@@ -62,7 +65,7 @@ const FETCH_TIMEOUT_MS = 20_000;
 /** Maximum redirects. Real feeds have one or two (http to https, a new host). */
 const MAX_REDIRECTS = 3;
 
-/** @param location the configured address of gbfs.json */
+/** Creates a client for a source. @param location the configured address of gbfs.json */
 export function createFeedClient(location: URL, options: FetchOptions = {}): FeedClient {
   const client = createOutgoingClient(location, options);
 
@@ -133,6 +136,7 @@ export interface AddressSourceOptions extends FetchOptions {
 interface AddressResponse {
   readonly address: string;
   readonly validators: Validators;
+  /** A hash of the bytes. Servers without validators send the same bytes again. */
   readonly hash: string;
 }
 
@@ -170,7 +174,9 @@ export class AddressSource implements GbfsSource {
   readonly #translationRetryAt = new Map<string, number>();
   /** True from the fetch of a list until `commit`: what follows from the list is not stored yet. */
   #isListNew = false;
+  /** The language that `system_information` gave last, for texts that do not name theirs. */
   #language: string | undefined;
+  /** When the current poll began, milliseconds since 1970. */
   #now = 0;
 
   constructor(location: URL, options: AddressSourceOptions = {}) {
@@ -214,6 +220,7 @@ export class AddressSource implements GbfsSource {
     const listed = this.#list?.feeds.get(feed);
     if (this.#list === undefined) return undefined;
     const { feeds, base } = this.#list;
+    // `absentFeed` says what a missing feed means, once for each list that was fetched.
     if (listed === undefined)
       return this.#isListNew ? (absentFeed(feed, feeds, this.#now) as Documents[Name]) : undefined;
     // The caller reads `vehicle_status` first. Once that has responded, the older `free_bike_status` adds nothing.
@@ -245,14 +252,17 @@ export class AddressSource implements GbfsSource {
     this.#newResponses.clear();
   }
 
+  /** Returns the names of the listed feeds, also of those that the service does not read. */
   names(): Promise<readonly string[]> {
     return Promise.resolve([...(this.#list?.feeds.keys() ?? [])]);
   }
 
+  /** The health of each feed that was fetched or failed, and of the list of feeds (`gbfs`). */
   get health(): ReadonlyMap<DocumentName, FeedHealth> {
     return this.#health;
   }
 
+  /** The age of the data of each feed that responded in the latest poll and whose age is judged. Empty before `commit`. */
   get ages(): ReadonlyMap<DocumentName, DocumentAge> {
     return this.#ages;
   }
@@ -320,7 +330,7 @@ export class AddressSource implements GbfsSource {
     const isUnchanged =
       before?.hash === main.hash && others.size === before.translations.size && ![...others].some(isChanged);
     if (isUnchanged) {
-      // The server sent equal bytes again: keeps the validators of the new response.
+      // If the server sent equal bytes again, keeps the validators of the new response.
       if (main.bytes !== undefined) this.#newResponses.set(feed, { ...before, ...responseOf(main) });
       return undefined;
     }
@@ -330,9 +340,9 @@ export class AddressSource implements GbfsSource {
     const translations: Translation[] = [];
     const kept = new Map<string, AddressResponse>();
     for (const [language, other] of others) {
-      const said = other.bytes ?? (await this.#getTranslation(language, new URL(other.address), undefined))?.bytes;
-      if (said === undefined) continue;
-      translations.push({ language, bytes: said });
+      const translated = other.bytes ?? (await this.#getTranslation(language, new URL(other.address), undefined))?.bytes;
+      if (translated === undefined) continue;
+      translations.push({ language, bytes: translated });
       kept.set(language, responseOf(other));
     }
     const { content, ...rest } = await this.#reader.read(feed, bytes, this.#now, this.#language, translations);
@@ -383,12 +393,14 @@ export class AddressSource implements GbfsSource {
   }
 }
 
+/** A response, or the knowledge that an earlier one is still right. */
 interface Fetched extends AddressResponse {
   readonly url: URL;
   /** Undefined: the document has not changed. */
   readonly bytes: Uint8Array | undefined;
 }
 
+/** Returns what is kept of a response. */
 function responseOf({ address, validators, hash }: Fetched): AddressResponse {
   return { address, validators, hash };
 }

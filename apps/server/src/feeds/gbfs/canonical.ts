@@ -48,6 +48,7 @@ function geometryFrom(value: unknown): MultiPolygon | undefined {
   return read.length === 0 ? undefined : { type: "MultiPolygon", coordinates: read };
 }
 
+/** Reads a ring, and closes it. @returns undefined when a point is invalid, or there are too few */
 function ringFrom(given: readonly unknown[]): number[][] | undefined {
   const ring: number[][] = [];
   for (const point of given) {
@@ -141,6 +142,7 @@ export function readValue(type: FieldType, value: unknown, context: ReadingConte
   }
 }
 
+/** Reads a text, and shortens one that is too long. */
 function readString(value: unknown, context: ReadingContext, field: string): string | undefined {
   // A blank string counts as missing, and is not logged.
   const text = typeof value === "string" || typeof value === "number" ? textFrom(value) : undefined;
@@ -177,6 +179,7 @@ function readTexts(
   return texts.size === 0 ? undefined : [...texts].map(([language, text]) => ({ text, language }));
 }
 
+/** Reads a number within the bounds of its type. */
 function readNumber(type: FieldType, value: unknown, context: ReadingContext, field: string): number | undefined {
   const said = numberFrom(value);
   // Some feeds write a share as a percentage.
@@ -205,6 +208,7 @@ function readWord(type: FieldType, value: unknown, context: ReadingContext, fiel
   return word ?? words.find((each) => each === "other");
 }
 
+/** Reads a list, without the items that are invalid. @returns undefined when too few items are left */
 function readList(type: FieldType, value: unknown, context: ReadingContext, field: string): unknown {
   const { item, min = 0 } = type;
   if (item === undefined) return undefined;
@@ -231,6 +235,7 @@ export function isComplete(fields: Fields | undefined, item: unknown, context: R
   return missing === undefined;
 }
 
+/** Returns the path of a field in an object. @param path that of the object; empty: the record itself */
 function pathOf(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
@@ -261,6 +266,7 @@ export function readObject(
   return Object.keys(read).length === 0 ? undefined : read;
 }
 
+/** The results of `currentFields`, because every record asks for them. */
 const currentFieldsByTable = new Map<Fields, readonly (readonly [string, Field])[]>();
 
 /** Returns the fields that the newest version has. */
@@ -274,7 +280,10 @@ export function currentFields(fields: Fields): readonly (readonly [string, Field
   return current;
 }
 
-/** Fields of stations whose form changed in GBFS 3.0: the new name and the old name. The similar names are not the pairs. */
+/**
+ * Fields of stations whose form changed in GBFS 3.0: the new name and the old name. The old name of the docks resembles the
+ * new name of the vehicles.
+ */
 const oldCapacities = [
   ["vehicle_types_capacity", "vehicle_capacity"],
   ["vehicle_docks_capacity", "vehicle_type_capacity"],
@@ -375,9 +384,11 @@ export const MAX_STATION_FACTS = 8_000;
 /** Maximum characters of a vehicle's facts. Most have 300. A feed may have 200,000 vehicles. */
 export const MAX_VEHICLE_FACTS = 2_000;
 
+/** Returns the fields that have no column. */
 const without = (fields: Fields, columns: readonly string[]): readonly (readonly [string, Field])[] =>
   currentFields(fields).filter(([name]) => !columns.includes(name));
 
+/** The fields of a station's facts. */
 export const stationFacts = without(stationInformationFields, [
   ...["station_id", "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "is_virtual_station"],
 ]);
@@ -387,8 +398,10 @@ export const stationTexts = currentFields(stationInformationFields).filter(([nam
   ["name", "short_name"].includes(name),
 );
 
+/** The type of `vehicle_docks_available`, which has a column of its own, as JSON. */
 export const docksAvailableType = stationStatusFields.vehicle_docks_available.type;
 
+/** The fields of a vehicle's facts. */
 export const vehicleFacts = without(vehicleFields, [
   ...["vehicle_id", "lat", "lon", "is_reserved", "is_disabled", "vehicle_type_id", "last_reported"],
   ...["current_range_meters", "station_id"],

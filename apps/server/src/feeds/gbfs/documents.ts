@@ -44,7 +44,9 @@ export interface Translation {
 interface Texts {
   /** The name of the list of records; undefined: the texts are in `data` itself. */
   readonly list?: string;
+  /** The field with a record's id; undefined: the texts are in `data` itself. */
   readonly id?: string;
+  /** The fields that are texts. */
   readonly fields: readonly string[];
 }
 
@@ -55,6 +57,7 @@ interface Texts {
 function textsOf(name: string): Texts | undefined {
   if (!Object.hasOwn(gbfsFeeds, name)) return undefined;
   const { fields, records }: GbfsFeed = gbfsFeeds[name as GbfsFeedName];
+  // Only `system_information` has its texts in `data`. Elsewhere they are in records.
   const isSystem = name === "system_information";
   const ofRecord = isSystem ? fields : records && fields[records.list]?.type.item?.fields;
   const isText = ([, { type }]: readonly [string, Field]) => type.kind === "text" || type.kind === "textUri";
@@ -91,13 +94,14 @@ function translated(
     return read === undefined ? [] : [[other, read] as const];
   });
   const translate = (record: JsonObject) => {
+    // "" is the id that `recordsOf` gives `data` itself.
     const id = texts.id === undefined ? "" : (identifierFrom(record[texts.id]) ?? "");
     const changed = texts.fields.flatMap((field) => {
       const text = record[field];
       if (typeof text !== "string" || text.trim() === "") return [];
       const more = others.flatMap(([other, byId]) => {
-        const said = textFrom(byId.get(id)?.[field]);
-        return said === undefined ? [] : [{ text: said, language: other }];
+        const translation = textFrom(byId.get(id)?.[field]);
+        return translation === undefined ? [] : [{ text: translation, language: other }];
       });
       const isTranslated = more.some((each) => each.text !== text.trim());
       return isTranslated ? [[field, [{ text, language: main }, ...more]] as const] : [];
@@ -111,7 +115,10 @@ function translated(
   return { ...document, data: { ...data, [texts.list]: all } };
 }
 
-/** Returns the records of a translation by id; undefined: the translation cannot be read. */
+/**
+ * Returns the records of a translation by id; undefined: the translation cannot be read. If the texts are in `data` itself,
+ * returns `data` as the only record, with the id "".
+ */
 function recordsOf({ list, id }: Texts, bytes: Uint8Array): ReadonlyMap<string, JsonObject> | undefined {
   const document = readLeniently(bytes);
   const data = isObject(document) ? document["data"] : undefined;
@@ -127,6 +134,7 @@ function recordsOf({ list, id }: Texts, bytes: Uint8Array): ReadonlyMap<string, 
   );
 }
 
+/** Parses JSON; undefined: it cannot be parsed. */
 function readLeniently(bytes: Uint8Array): unknown {
   try {
     return parseBounded(bytes);
@@ -143,6 +151,7 @@ const MAX_VEHICLES = 200_000;
  */
 const MAX_STATIONS = 20_000;
 
+/** What the formats of both feeds of stations have in common. */
 const stations = { lists: ["stations"], ids: ["station_id"], maxRecords: MAX_STATIONS } as const;
 
 const stationInformation: FeedFormat<StationInformation> = {
@@ -192,6 +201,7 @@ const vehicles: FeedFormat<VehicleReport> = {
   lists: ["vehicles", "bikes"],
   ids: ["vehicle_id", "bike_id"],
   maxRecords: MAX_VEHICLES,
+  // Some feeds give the number on the vehicle as `name`.
   known: knownFields("vehicle_status", ["name"]),
   read(reader) {
     const station_id = reader.identifier("station_id");
@@ -335,6 +345,7 @@ export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly age: DocumentAge | null;
 }
 
+/** Reads the content of a parsed document. */
 type Read<Name extends DocumentName> = (document: unknown, now: number, language: string) => Documents[Name];
 
 const descriptionReader =
@@ -358,6 +369,7 @@ const readers: { readonly [Name in DocumentName]: Read<Name> } = {
   system_calendar: descriptionReader("system_calendar"),
 };
 
+/** Most records of a document. They are counted before it is parsed, because parsing takes memory. Absent: any number. */
 const maxRecords: { readonly [Name in DocumentName]?: number } = {
   station_information: MAX_STATIONS,
   station_status: MAX_STATIONS,
@@ -393,6 +405,7 @@ export function readDocument<Name extends DocumentName>(
 /** The feeds whose data become stale, because they change all the time. */
 const AGEING: ReadonlySet<DocumentName> = new Set(["station_status", "vehicle_status", "free_bike_status"]);
 
+/** Returns the age of a document's data; null for feeds whose data do not become stale. */
 function ageOf(name: DocumentName, content: Documents[DocumentName], document: unknown, now: number) {
   if (!AGEING.has(name)) return null;
   const ttlMs = isObject(document) ? ttlOf(document) : 0;
@@ -414,13 +427,17 @@ const SLOW: ReadonlySet<DocumentName> = new Set([
 /** Minimum `ttl` of the feeds in `SLOW`. Too low: they cost more than all other feeds. Too high: prices are outdated. */
 const SLOW_TTL_MS = 5 * 60_000;
 
-/** Returns when a document may change next. A `last_updated` in the future counts as now. */
+/**
+ * Returns when a document may change next. A `last_updated` in the future counts as now.
+ * @param leastMs the minimum time from `now` on
+ */
 function nextChange(document: unknown, now: number, leastMs: number): number {
   if (!isObject(document)) return now + leastMs;
   const made = Math.min(instantFrom(document["last_updated"]) ?? now, now);
   return Math.max(made + Math.min(ttlOf(document), MAX_TTL_MS), now + leastMs);
 }
 
+/** Returns a document's `ttl` in milliseconds; 0: it has none, or an invalid one. */
 function ttlOf(document: JsonObject): number {
   return Math.max(0, numberFrom(document["ttl"]) ?? 0) * 1000;
 }
@@ -456,6 +473,7 @@ function readDiscovery(document: unknown): DiscoveredFeeds {
   return { feeds: feedUrls(list), translations: new Map(others.slice(0, MAX_TRANSLATIONS)) };
 }
 
+/** Returns the feeds of a list. Leaves out entries without a usable name and URL. @throws FeedFailure when it is no list */
 function feedUrls(list: unknown): FeedUrls {
   const listed = isObject(list) ? list["feeds"] : undefined;
   if (!Array.isArray(listed)) throw new FeedFailure("gbfs", "it has no list of feeds");

@@ -19,76 +19,7 @@ import { type GbfsSnapshot, readSnapshot } from "./snapshot.ts";
  * logs failures. A failure that lasts is logged as a condition.
  */
 
-/** A part of pino's logger. */
-interface PollLogger {
-  debug(detail: object, message: string): void;
-  info(detail: object, message: string): void;
-}
-
-/** A feed cannot be fetched or read. The message contains the reason. */
-class FeedFailing extends Error {
-  readonly condition = "gbfs_feed_failing";
-}
-
-/** A feed can be read, but its data are too old. The message says since when. */
-class FeedStale extends Error {
-  readonly condition = "gbfs_feed_stale";
-}
-
-/**
- * Returns a function that logs the polls of a followed source: applied changes, and the failure of each feed as a condition.
- * A lasting failure is logged when it begins, then once a minute, and once when the feed has recovered.
- * @param name the system and the source, which every line names
- */
-export function logPolls(
-  logger: PollLogger,
-  conditions: Conditions,
-  name: { readonly system: string; readonly source: string },
-): (result: PollResult, error?: unknown) => void {
-  // Infinity: a failure ends with a success alone, and never because nothing has failed for a while.
-  const options = { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name } as const;
-  const works = new Map<string, WorkCondition>();
-  /** For each failing feed, a key of its last failure. It contains the time of the next try, so each try has its own. */
-  const lastFailures = new Map<string, string>();
-  // An empty name stands for a failure that is not a feed's.
-  const workOf = (feed: string) => {
-    const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
-    const work = works.get(feed) ?? conditions.of(title, options);
-    works.set(feed, work);
-    return work;
-  };
-  const staleFeeds = new Map<string, WorkCondition>();
-  const staleness = (feed: string) => {
-    const work = staleFeeds.get(feed) ?? conditions.of(`the data of the feed ${feed} of "${name.source}"`, options);
-    staleFeeds.set(feed, work);
-    return work;
-  };
-  const reporting = conditions.of(`writing the report about the GBFS source "${name.source}"`, options);
-  const fail = ({ feed, message, since, retry_at }: FeedProblem) => {
-    const failureKey = `${since} ${retry_at} ${message}`;
-    if (lastFailures.get(feed) === failureKey) return;
-    lastFailures.set(feed, failureKey);
-    workOf(feed).failed(new FeedFailing(message), { feed, since, retry_at });
-  };
-  return ({ outcome, failures, stale, stations, bikes, events, report, reportError }, error) => {
-    const failing = new Set(failures.map(({ feed }) => feed));
-    for (const failure of failures) if (failure.feed !== "") fail(failure);
-    if (error !== undefined) workOf("").failed(error);
-    for (const [feed, work] of works) {
-      if (failing.has(feed) || (feed === "" && error !== undefined)) continue;
-      lastFailures.delete(feed);
-      work.succeeded();
-    }
-    for (const { feed, message } of stale) staleness(feed).failed(new FeedStale(message), { feed });
-    for (const [feed, work] of staleFeeds) if (!stale.some((each) => each.feed === feed)) work.succeeded();
-    if (reportError !== undefined) reporting.failed(reportError);
-    else if (report !== null) reporting.succeeded();
-    if (stations !== null || bikes !== null)
-      logger.info({ ...name, outcome, stations, bikes, events, report }, "GBFS feed applied");
-    else if (outcome === "unchanged") logger.debug({ ...name, outcome }, "GBFS feed unchanged");
-  };
-}
-
+/** What to follow, how often, and the dependencies. */
 export interface FollowOptions {
   readonly db: Queryable;
   /** Milliseconds since 1970. */
@@ -147,7 +78,9 @@ export interface PollResult {
   readonly reportError?: unknown;
 }
 
+/** A feed that fails, and why. */
 export interface FeedProblem {
+  /** Empty: the failure is not a feed's. Nothing could be applied then. */
   readonly feed: string;
   readonly message: string;
   /** When the failure began, RFC 3339; null: the failure is neither that of a feed nor a changed `system_id`. */
@@ -156,6 +89,7 @@ export interface FeedProblem {
   readonly retry_at: string;
 }
 
+/** A feed that can be read, and why its data are too old. */
 interface StaleFeed {
   readonly feed: string;
   readonly message: string;
@@ -209,11 +143,13 @@ export function startFollowing(options: FollowOptions): Following {
   };
 }
 
+/** Polls one source. Keeps what a poll must know of earlier ones. */
 class Follower {
   readonly #options: FollowOptions;
   readonly #source: AddressSource;
   readonly #signal: AbortSignal;
   readonly #journal: ProblemJournal;
+  /** The age of the data of each feed, as stored after the latest poll that could be stored. */
   #dataAges: readonly FeedDataAge[] = [];
   /** Whether the next snapshot is applied even if the source's `system_id` has changed. */
   #isForced: boolean;
@@ -312,6 +248,7 @@ class Follower {
     if (said?.publishedId !== rejection.before) throw rejection;
   }
 
+  /** Returns an error's message. That of another system also says how its source is applied again. */
   #messageOf(error: unknown): string {
     const message = error instanceof Error ? error.message : String(error);
     const { intervalMs } = this.#options;
@@ -326,6 +263,7 @@ class Follower {
     return updateSourceHealth(db, { systemId, source, now, location: shownAddress(url), intervalMs, message });
   }
 
+  /** Makes the result of a poll. @param imported undefined: nothing was applied */
   #resultOf(
     now: number,
     outcome: PollResult["outcome"],
@@ -357,10 +295,83 @@ function feedProblem(feed: string, { message = "", failingSince, retryAt }: Feed
   return { feed, message, since: failingSince === undefined ? null : utc(failingSince), retry_at: utc(retryAt) };
 }
 
+/** Writes an instant in RFC 3339. */
 function utc(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
+/** Tells whether no feed of a snapshot has changed. */
 function isEmpty({ information, status, vehicles, descriptions = [] }: GbfsSnapshot): boolean {
   return !information && !status && !vehicles && descriptions.length === 0;
+}
+
+/** A part of pino's logger. */
+interface PollLogger {
+  debug(detail: object, message: string): void;
+  info(detail: object, message: string): void;
+}
+
+/** A feed cannot be fetched or read. The message contains the reason. */
+class FeedFailing extends Error {
+  readonly condition = "gbfs_feed_failing";
+}
+
+/** A feed can be read, but its data are too old. The message says since when. */
+class FeedStale extends Error {
+  readonly condition = "gbfs_feed_stale";
+}
+
+/**
+ * Returns a function that logs the polls of a followed source: applied changes, and the failure of each feed as a condition.
+ * A lasting failure is logged when it begins, then once a minute, and once when the feed has recovered.
+ * @param name the system and the source, which every line names
+ */
+export function logPolls(
+  logger: PollLogger,
+  conditions: Conditions,
+  name: { readonly system: string; readonly source: string },
+): (result: PollResult, error?: unknown) => void {
+  // Infinity: a failure ends with a success alone, and never because nothing has failed for a while.
+  const options = { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name } as const;
+  const works = new Map<string, WorkCondition>();
+  /** For each failing feed, a key of its last failure. It contains the time of the next try, so each try has its own. */
+  const lastFailures = new Map<string, string>();
+  // Returns the condition of a feed. An empty name stands for a failure that is not a feed's.
+  const workOf = (feed: string) => {
+    const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
+    const work = works.get(feed) ?? conditions.of(title, options);
+    works.set(feed, work);
+    return work;
+  };
+  const staleFeeds = new Map<string, WorkCondition>();
+  const stalenessOf = (feed: string) => {
+    const work = staleFeeds.get(feed) ?? conditions.of(`the data of the feed ${feed} of "${name.source}"`, options);
+    staleFeeds.set(feed, work);
+    return work;
+  };
+  const reporting = conditions.of(`writing the report about the GBFS source "${name.source}"`, options);
+  const fail = ({ feed, message, since, retry_at }: FeedProblem) => {
+    const failureKey = `${since} ${retry_at} ${message}`;
+    if (lastFailures.get(feed) === failureKey) return;
+    lastFailures.set(feed, failureKey);
+    workOf(feed).failed(new FeedFailing(message), { feed, since, retry_at });
+  };
+  return ({ outcome, failures, stale, stations, bikes, events, report, reportError }, error) => {
+    const failing = new Set(failures.map(({ feed }) => feed));
+    for (const failure of failures) if (failure.feed !== "") fail(failure);
+    // The failure with the empty name is the `error` itself.
+    if (error !== undefined) workOf("").failed(error);
+    for (const [feed, work] of works) {
+      if (failing.has(feed) || (feed === "" && error !== undefined)) continue;
+      lastFailures.delete(feed);
+      work.succeeded();
+    }
+    for (const { feed, message } of stale) stalenessOf(feed).failed(new FeedStale(message), { feed });
+    for (const [feed, work] of staleFeeds) if (!stale.some((each) => each.feed === feed)) work.succeeded();
+    if (reportError !== undefined) reporting.failed(reportError);
+    else if (report !== null) reporting.succeeded();
+    if (stations !== null || bikes !== null)
+      logger.info({ ...name, outcome, stations, bikes, events, report }, "GBFS feed applied");
+    else if (outcome === "unchanged") logger.debug({ ...name, outcome }, "GBFS feed unchanged");
+  };
 }

@@ -81,16 +81,17 @@ export async function importTrips(options: TripImportOptions): Promise<TripImpor
     },
   });
   try {
-    if (!options.isTrial) return await run(options, found, createTripWriter);
+    if (!options.isTrial) return await runImport(options, found, createTripWriter);
     return await tryPastRides(options.db, options.systemId, (tryBatch) =>
-      run(options, found, () => createTrialWriter(options, tryBatch)),
+      runImport(options, found, () => createTrialWriter(options, tryBatch)),
     );
   } finally {
     await found.close();
   }
 }
 
-async function run(
+/** Imports the inputs that were found, or tries to, by the writer that `createWriter` makes. */
+async function runImport(
   options: TripImportOptions,
   { inputs, rejected }: FoundInputs,
   createWriter: (options: TripImportOptions, origin: Origin) => TripWriter,
@@ -100,7 +101,7 @@ async function run(
   const { systemId, importId, source } = options;
   const origin = { systemId, importId, source, updatedAt: new Date(now).toISOString() };
   const progress = createProgressMeter(inputs, options.onProgress);
-  const all: Run = {
+  const run: Run = {
     options,
     now,
     origin,
@@ -109,42 +110,45 @@ async function run(
     tally: createTally(),
     progress,
   };
-  for (const { name, error } of rejected) reportFileError(all, name, error);
-  let written: ImportReport;
+  for (const { name, error } of rejected) reportFileError(run, name, error);
+  let finalReport: ImportReport;
   try {
-    const importAll = () => importInputs(all, inputs);
+    const importAll = () => importInputs(run, inputs);
     // A trial does not write its progress, because it runs in a transaction that is never committed.
     await (options.isTrial
       ? importAll()
-      : whileReporting({ ...options, kind: "trips" }, () => progressOf(all), importAll));
+      : whileReporting({ ...options, kind: "trips" }, () => progressOf(run), importAll));
   } finally {
-    written = report.close();
+    finalReport = report.close();
   }
-  options.onReport?.(written);
-  return all.tally.result(await all.writer.finish(written), written.path);
+  options.onReport?.(finalReport);
+  return run.tally.result(await run.writer.finish(finalReport), finalReport.path);
 }
 
+/** Returns the progress that other processes can read in the database. */
 function progressOf({ progress, tally }: Run) {
   return { share: progress.share(), rows_read: progress.rowsRead(), ...tally.counts() };
 }
 
-async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<void> {
+/** Stages one file after another. While a file is staged, the file before is written. */
+async function importInputs(run: Run, inputs: readonly TripInput[]): Promise<void> {
+  /** The writing of the file before. */
   let written: Promise<void> = Promise.resolve();
   try {
     for (const [index, input] of inputs.entries()) {
-      const staged = await stage(all, input, index);
+      const staged = await stage(run, input, index);
       // Files are written one after the other, so that the first of two rows with the same id wins. If writing the file
       // before failed, the import ends here, and the spool of this file is closed.
       await written.catch(async (error: unknown) => {
         await staged?.spool.close();
         throw error;
       });
-      written = staged === undefined ? Promise.resolve() : write(all, input, staged);
+      written = staged === undefined ? Promise.resolve() : write(run, input, staged);
       // Prevents an unhandled rejection. The next iteration or the code below awaits `written` and throws its failure.
       written.catch(() => undefined);
     }
     await written;
-    await reportOverlaps(all, inputs);
+    await reportOverlaps(run, inputs);
   } finally {
     await written.catch(() => undefined);
   }
@@ -162,14 +166,15 @@ async function reportOverlaps({ options, tally, report }: Run, inputs: readonly 
   }
 }
 
+/** A file whose rows were checked, and the spool with its rides. */
 interface Staged {
   readonly file: StagedFile;
   readonly spool: Spool;
 }
 
 /** Reads a file into a spool; undefined when the file is rejected or skipped. */
-async function stage(all: Run, input: TripInput, index: number): Promise<Staged | undefined> {
-  const { options, now, origin, report, progress } = all;
+async function stage(run: Run, input: TripInput, index: number): Promise<Staged | undefined> {
+  const { options, now, origin, report, progress } = run;
   const spool = await openSpool(options.spoolDirectory, `${options.importId}-${index}`, origin);
   try {
     const file = await stageTripFile(
@@ -179,7 +184,7 @@ async function stage(all: Run, input: TripInput, index: number): Promise<Staged 
         zone: options.zone,
         now,
         reject: (row, problem) => report.add({ kind: "rejected", file: input.name, row, ...problem }),
-        warn: warner(all, input.name),
+        warn: warner(run, input.name),
         progress: (bytes, rows) => {
           options.signal.throwIfAborted();
           progress.read(input, bytes, rows);
@@ -192,8 +197,8 @@ async function stage(all: Run, input: TripInput, index: number): Promise<Staged 
     await spool.close();
     if (!(error instanceof ImportFileError)) throw error;
     progress.skip(input);
-    if (input.mayBeOther === true && NO_TRIP_FILE.has(error.reason)) all.tally.skipFile(input.name);
-    else reportFileError(all, input.name, error);
+    if (input.mayBeOther === true && NO_TRIP_FILE.has(error.reason)) run.tally.skipFile(input.name);
+    else reportFileError(run, input.name, error);
     return undefined;
   }
 }
@@ -206,6 +211,7 @@ const NO_TRIP_FILE: ReadonlySet<ImportFileError["reason"]> = new Set([
   "unparsable",
 ]);
 
+/** Reports that nothing of a file is imported, and why. */
 function reportFileError({ tally, report }: Run, name: string, { reason, row, message }: ImportFileError): void {
   tally.rejectFile({ file: name, row, reason, message });
   // The command prints why a file is unreadable; the report would only repeat it.
@@ -214,10 +220,10 @@ function reportFileError({ tally, report }: Run, name: string, { reason, row, me
 }
 
 /** Writes a file's stations and rides. */
-async function write(all: Run, input: TripInput, { file, spool }: Staged): Promise<void> {
-  const { options, tally, writer, progress } = all;
+async function write(run: Run, input: TripInput, { file, spool }: Staged): Promise<void> {
+  const { options, tally, writer, progress } = run;
   try {
-    await writeStations(all, input.name, file);
+    await writeStations(run, input.name, file);
     tally.addFile(file);
     options.onLayout?.(file.layout);
     const rows = spool.lanes.flat().reduce((sum, batch) => sum + batch.rows, 0);
@@ -225,7 +231,7 @@ async function write(all: Run, input: TripInput, { file, spool }: Staged): Promi
     const writeLane = async (batches: readonly PastRideBatch[]) => {
       for (const batch of batches) {
         options.signal.throwIfAborted();
-        await writeBatch(all, input.name, file.idColumn, batch);
+        await writeBatch(run, input.name, file.idColumn, batch);
         done += batch.rows;
         progress.wrote(input, done, rows);
       }
@@ -240,21 +246,23 @@ async function write(all: Run, input: TripInput, { file, spool }: Staged): Promi
   }
 }
 
-async function writeStations(all: Run, name: string, { sightings, rejected }: StagedFile): Promise<void> {
+/** Creates placeholders for a file's unknown stations. Warns of these, and of those without a location. */
+async function writeStations(run: Run, name: string, { sightings, rejected }: StagedFile): Promise<void> {
   const rejectedRows = [...rejected.values()].reduce((sum, n) => sum + n, 0);
-  const placeholders = await all.writer.stations(sightings.all(), rejectedRows);
-  const warn = warner(all, name);
+  const placeholders = await run.writer.stations(sightings.all(), rejectedRows);
+  const warn = warner(run, name);
   const warnOf = (reason: WarningReason, id: string) => {
     const mention = sightings.firstMention(id);
     if (mention !== undefined) warn(reason, mention.row, mention.column, id);
   };
   for (const id of placeholders.made) warnOf("unknown_station", id);
   for (const id of placeholders.withoutLocation) warnOf("station_without_location", id);
-  all.tally.addStations(placeholders.made.length);
+  run.tally.addStations(placeholders.made.length);
 }
 
-async function writeBatch(all: Run, name: string, idColumn: string | null, batch: PastRideBatch): Promise<void> {
-  const { tally, report, writer } = all;
+/** Writes a batch of rides. Reports rows with the id of a stored ride that differs from them. */
+async function writeBatch(run: Run, name: string, idColumn: string | null, batch: PastRideBatch): Promise<void> {
+  const { tally, report, writer } = run;
   const result = await writer.rides(batch);
   tally.addBatch(result);
   for (const { row, id } of result.differing) {
@@ -262,7 +270,7 @@ async function writeBatch(all: Run, name: string, idColumn: string | null, batch
   }
 }
 
-/** Reports each value once: an unknown rider category may occur in every row. */
+/** Returns a function that reports warnings about a file, each value once: every row may have an unknown rider category. */
 function warner({ report, tally }: Run, name: string) {
   const seen = new Set<string>();
   return (reason: WarningReason, row: number, column: string, value: string): void => {
@@ -288,7 +296,7 @@ interface TripWriter {
 }
 
 /** Writes to the database, and records the import with the first file that was read to its end without an error. */
-function createTripWriter(options: TripImportOptions, origin: RideOrigin & { importId: string }): TripWriter {
+function createTripWriter(options: TripImportOptions, origin: Origin): TripWriter {
   const { db, systemId, source, importId, ids, files, zone } = options;
   // Picks a random slot of the stored counts for each transaction, so that concurrent transactions rarely lock the same row.
   const slot = () => pickSlot(() => ids.random());
@@ -357,7 +365,7 @@ function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPas
   };
 }
 
-/** One line of a report. */
+/** One line of the report's file. `imports/report.rules.ts` has the entry that the database stores. */
 export interface ReportEntry {
   /** `rejected`: the row was not imported. `warning`: the row was imported. `refused`: nothing of the file was imported. */
   readonly kind: "rejected" | "warning" | "refused";
@@ -379,23 +387,25 @@ type Report = ReturnType<typeof createReport>;
  * @param path null: no file is written
  */
 function createReport(path: string | null) {
-  let file: number | undefined;
+  /** The descriptor of the report's file; undefined: nothing was written yet. */
+  let fd: number | undefined;
   let waiting = "";
   const summary = createReportSummary();
   // Writes synchronously, because the parser that adds entries cannot wait. Entries are few, so this costs little.
   const flush = () => {
     if (waiting === "" || path === null) return;
-    if (file === undefined) {
+    if (fd === undefined) {
       makeDirectory(dirname(path));
-      file = openSync(path, "w", 0o600);
+      fd = openSync(path, "w", 0o600);
     }
     // Not `writeSync`, which writes only a part of the text when the disk fills up.
-    writeFileSync(file, waiting);
+    writeFileSync(fd, waiting);
     waiting = "";
   };
   return {
     add(entry: ReportEntry): void {
       const shown = { ...entry, value: entry.value === null ? null : shorten(entry.value) };
+      // The stored entries have names that also fit the reports of feeds.
       const { kind: outcome, file: part, row, column: field, value, reason } = shown;
       summary.add({ part, record: row === null ? null : String(row), field, value, reason, outcome });
       if (path === null) return;
@@ -408,8 +418,8 @@ function createReport(path: string | null) {
      */
     close(): ImportReport {
       flush();
-      if (file !== undefined) closeSync(file);
-      return { path: file === undefined ? null : path, ...summary.result() };
+      if (fd !== undefined) closeSync(fd);
+      return { path: fd === undefined ? null : path, ...summary.result() };
     },
   };
 }

@@ -73,14 +73,15 @@ interface ArchiveBounds {
  */
 async function readArchive(fd: number, most: ArchiveBounds): Promise<readonly ArchiveEntry[]> {
   const { default: reader } = await import("yauzl");
-  const zip = await rejecting(() => reader.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
+  const zip = await withArchiveErrors(() => reader.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
   const found: yauzl.Entry[] = [];
   let size = 0;
-  await rejecting(async () => {
+  await withArchiveErrors(async () => {
     for await (const entry of zip.eachEntry()) {
       if (isFolder(entry) || isLeftover(entry.fileName)) continue;
       found.push(entry);
       size += entry.uncompressedSize;
+      // The errors have no line (null), because they are about the whole archive.
       if (found.length > most.files) {
         throw new ImportFileError("too_large", null, "the zip archive, with those in it, has more files than are read");
       }
@@ -105,7 +106,7 @@ async function openEntry(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readab
       `it is packed by method ${entry.compressionMethod}, which is not understood: unpack it first, or pack it as usual (deflate)`,
     );
   }
-  const packed = await rejecting(() => zip.openReadStreamPromise(entry));
+  const packed = await withArchiveErrors(() => zip.openReadStreamPromise(entry));
   const checked = verifyChecksum(entry.crc32);
   // Passes an error of the packed stream on to its reader. Without this listener the error would end the process.
   packed.on("error", (error) => checked.destroy(asArchiveError(error)));
@@ -136,7 +137,8 @@ function isLeftover(path: string): boolean {
   return path.split("/").includes("__MACOSX") || basename(path).startsWith(".");
 }
 
-async function rejecting<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs work on an archive. Turns whatever it throws into an ImportFileError. */
+async function withArchiveErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -149,6 +151,7 @@ function asArchiveError(error: unknown): ImportFileError {
   return broken(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
+/** Returns the error for an archive that cannot be read. @param why the end of the error's sentence */
 function broken(why: string, options?: ErrorOptions): ImportFileError {
   return new ImportFileError("broken_zip", null, `the zip archive cannot be read: ${why}`, options);
 }
@@ -197,6 +200,7 @@ export async function* download(address: string, limits: DownloadLimits): AsyncG
   }
 }
 
+/** Sends the request of a download, and follows redirects. */
 async function request(address: string, signal: AbortSignal): Promise<OutgoingResponse> {
   const url = URL.parse(address);
   if (url === null) throw new Error("it is not a valid URL");
@@ -219,6 +223,7 @@ function takeCredentials(url: URL): { readonly authorization?: string } {
   return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
 }
 
+/** Returns the error of a failed download. An ImportFileError is returned unchanged. */
 function asDownloadError(
   error: unknown,
   { isSilent, isLate }: { readonly isSilent: boolean; readonly isLate: boolean },
@@ -274,8 +279,9 @@ const MAX_ARCHIVE_FILES = 10_000;
 /** How deep archives may be nested. Two levels: an archive of a year may contain an archive for each month. */
 const MAX_ARCHIVE_DEPTH = 2;
 
+/** Names of files that may be trip files, plain or compressed with gzip. */
 const TRIP_FILE = /\.(?:csv|txt)(?:\.gz)?$|\.gz$/i;
-/** Names of files that may be trips, as some operators name them, or something else, such as a README. */
+/** Of these, names that some operators give to trip files, but that something else, such as a README, may have too. */
 const TEXT = /\.txt$/i;
 const ARCHIVE = /\.zip$/i;
 
@@ -283,8 +289,10 @@ const ARCHIVE = /\.zip$/i;
 interface Finding {
   readonly search: InputSearch;
   readonly textBudget: TextBudget | undefined;
+  /** The inputs that were found so far. */
   readonly inputs: TripInput[];
-  readonly refused: FoundInputs["rejected"][number][];
+  readonly rejected: FoundInputs["rejected"][number][];
+  /** Functions that close an archive or remove a copy. The caller of `findInputs` runs them at the end of the import. */
   readonly closing: (() => Promise<void>)[];
 }
 
@@ -295,7 +303,7 @@ type Budget = { -readonly [Bound in keyof ArchiveBounds]: ArchiveBounds[Bound] }
 export async function findInputs(search: InputSearch): Promise<FoundInputs> {
   const { maxTextBytes: limit } = search;
   const textBudget = limit === undefined ? undefined : { limit, left: limit };
-  const finding: Finding = { search, textBudget, inputs: [], refused: [], closing: [] };
+  const finding: Finding = { search, textBudget, inputs: [], rejected: [], closing: [] };
   const close = async () => {
     await Promise.all(finding.closing.map((closeOne) => closeOne()));
   };
@@ -305,9 +313,10 @@ export async function findInputs(search: InputSearch): Promise<FoundInputs> {
     await close();
     throw error;
   }
-  return { inputs: finding.inputs, rejected: finding.refused, close };
+  return { inputs: finding.inputs, rejected: finding.rejected, close };
 }
 
+/** Finds the inputs of one argument: standard input, an address or a path. */
 async function findArgument(finding: Finding, argument: string): Promise<void> {
   const { standardInput, standardInputName: name = "standard input", downloads } = finding.search;
   if (argument === "-") {
@@ -326,11 +335,11 @@ function addInput({ inputs, textBudget }: Finding, input: TripInput): void {
 }
 
 /** Runs `find`. Adds an error of it to the rejected inputs, so that the search goes on. */
-async function findOrReject({ refused }: Finding, name: string, find: () => Promise<void>): Promise<void> {
+async function findOrReject({ rejected }: Finding, name: string, find: () => Promise<void>): Promise<void> {
   try {
     await find();
   } catch (error) {
-    refused.push({ name, error: asImportFileError(error) });
+    rejected.push({ name, error: asImportFileError(error) });
   }
 }
 
@@ -351,6 +360,7 @@ async function findPath(finding: Finding, path: string, isOneOfMany = false): Pr
   return findArchive(finding, path, file.fd, budgetOf(finding, about.size), 1);
 }
 
+/** Finds the inputs in a folder and its subfolders. Skips hidden files and those that macOS adds. */
 async function findFolder(finding: Finding, path: string): Promise<void> {
   const names = (await readdir(path, { recursive: true })).toSorted();
   const wanted = names.filter(
@@ -425,6 +435,7 @@ function budgetOf({ textBudget }: Finding, packedSize: number): Budget {
   return { bytes: Math.min(allowed, textBudget?.left ?? allowed), files: MAX_ARCHIVE_FILES };
 }
 
+/** Turns an error about a file into an ImportFileError. Throws an error that is a bug. */
 function asImportFileError(error: unknown): ImportFileError {
   if (error instanceof ImportFileError) return error;
   // An error with a code comes from the operating system. Any other error is a bug, and is thrown.

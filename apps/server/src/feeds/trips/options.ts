@@ -47,6 +47,7 @@ export interface TripImportOptions {
   readonly signal: AbortSignal;
 }
 
+/** How far an import is. */
 export interface TripProgress {
   readonly file: string;
   readonly doing: "fetching" | "reading" | "writing";
@@ -56,8 +57,10 @@ export interface TripProgress {
   readonly share: number;
 }
 
+/** A file of which nothing was imported, and why. */
 export interface RefusedFile {
   readonly file: string;
+  /** The number of the line that shows why; null: the reason is not one line. */
   readonly row: number | null;
   readonly reason: ImportFileErrorReason;
   readonly message: string;
@@ -122,7 +125,7 @@ export function createProgressMeter(inputs: readonly TripInput[], onProgress: (p
     share: () => share,
     /** Returns how many rows of all files have been read so far. */
     rowsRead: () => [...rowsRead.values()].reduce((sum, rows) => sum + rows, 0),
-    /** Counts a file as done that will not be written. */
+    /** Counts a file that will not be written as done. */
     skip: (input: TripInput) => advance(input, 1),
   };
 }

@@ -55,6 +55,7 @@ class RowRejected extends Error {
   }
 }
 
+/** The kinds of riders, by the words of the operators. Lyft's newer files have `member` and `casual`. */
 const RIDER_CATEGORIES: Readonly<Record<string, PastRide["riderCategory"]>> = {
   subscriber: "member",
   member: "member",
@@ -94,8 +95,8 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
   const endTime = requiredTime(values, "endedAt", row);
   const givenDuration = durationSeconds(values);
   const times = resolveTripTimes(startTime, endTime, givenDuration === null ? undefined : givenDuration * 1000, zone);
-  if (times.endedAt < times.startedAt) throw issue(values, "end_before_start", "endedAt");
-  if (times.endedAt > now) throw issue(values, "ends_in_future", "endedAt");
+  if (times.endedAt < times.startedAt) throw rejection(values, "end_before_start", "endedAt");
+  if (times.endedAt > now) throw rejection(values, "ends_in_future", "endedAt");
   const length = times.endedAt - times.startedAt;
   if (givenDuration !== null && Math.abs(length - givenDuration * 1000) > DURATION_TOLERANCE_MS) {
     reading.warn("duration_differs", row, columnName(values, "duration"), value(values, "duration") ?? "");
@@ -137,6 +138,7 @@ function endReason(end: TripEnd): PastRide["endReason"] {
   return end.location === null ? null : "free_floating";
 }
 
+/** The fields of a row, and which columns they are. */
 interface RowValues {
   readonly fields: readonly string[];
   readonly layout: Layout;
@@ -150,18 +152,20 @@ function value({ fields, layout }: RowValues, field: TripField): string | undefi
   return text === "" || text === "NULL" || text === "\\N" ? undefined : text;
 }
 
+/** Returns the name of a field's column as the file writes it. */
 function columnName({ layout }: RowValues, field: TripField): string {
   return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
 /** Returns the rejection of a row for the value of one field. The caller throws it. */
-function issue(values: RowValues, reason: RowProblem["reason"], field: TripField): RowRejected {
+function rejection(values: RowValues, reason: RowProblem["reason"], field: TripField): RowRejected {
   return new RowRejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
 }
 
+/** Reads a time. @throws RowRejected when it is missing or unreadable */
 function requiredTime(values: RowValues, field: TripField, row: number): WallTime {
   const text = value(values, field);
-  if (text === undefined) throw issue(values, "missing_value", field);
+  if (text === undefined) throw rejection(values, "missing_value", field);
   const time = readWallTime(text);
   // Rejects the whole file, because its other rows could be read with day and month swapped: 2/1/2026 as February 1.
   if (time === undefined && isDayFirst(text)) {
@@ -171,7 +175,7 @@ function requiredTime(values: RowValues, field: TripField, row: number): WallTim
       `"${text}" has the day before the month, and times with slashes are read with the month first: write the file's times as 2026-01-25 08:00`,
     );
   }
-  if (time === undefined) throw issue(values, "bad_time", field);
+  if (time === undefined) throw rejection(values, "bad_time", field);
   return time;
 }
 
@@ -181,43 +185,45 @@ function durationSeconds(values: RowValues): number | null {
   if (text === undefined) return null;
   const seconds = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/.test(text) ? Number(text.replaceAll(",", "")) : NaN;
   // Also rejects NaN.
-  if (!(seconds <= MAX_DURATION_SECONDS)) throw issue(values, "bad_duration", "duration");
+  if (!(seconds <= MAX_DURATION_SECONDS)) throw rejection(values, "bad_duration", "duration");
   return Math.floor(seconds);
 }
 
+/** Reads an id; null: it is missing. @throws RowRejected */
 function identifier(values: RowValues, field: TripField): string | null {
   const text = value(values, field);
   if (text === undefined) return null;
   // The first test is the fast one; the second allows the printable characters of any script. The ids `.` and `..` are
   // rejected, because in a URL they are steps of the path.
-  const printable = /^[ -~]*$/.test(text) || /^\P{C}*$/u.test(text);
-  if (!printable || text.length > MAX_ID_LENGTH || isPathStep(text)) throw issue(values, "bad_identifier", field);
+  const isPrintable = /^[ -~]*$/.test(text) || /^\P{C}*$/u.test(text);
+  if (!isPrintable || text.length > MAX_ID_LENGTH || isPathStep(text)) throw rejection(values, "bad_identifier", field);
   return text;
 }
 
 function requiredIdentifier(values: RowValues, field: TripField): string {
   const text = identifier(values, field);
-  if (text === null) throw issue(values, "missing_value", field);
+  if (text === null) throw rejection(values, "missing_value", field);
   return text;
 }
 
 function tripEnd(values: RowValues, id: TripField, name: TripField, lat: TripField, lon: TripField): TripEnd {
   const latitude = degrees(values, lat, 90);
   const longitude = degrees(values, lon, 180);
-  const known = latitude !== null && longitude !== null && (latitude !== 0 || longitude !== 0);
+  const isKnown = latitude !== null && longitude !== null && (latitude !== 0 || longitude !== 0);
   return {
     stationId: identifier(values, id),
     stationName: value(values, name) ?? null,
-    location: known ? { lat: latitude, lon: longitude } : null,
+    location: isKnown ? { lat: latitude, lon: longitude } : null,
   };
 }
 
+/** Reads a coordinate; null: it is missing. @param bound its greatest size, 90 or 180 */
 function degrees(values: RowValues, field: TripField, bound: number): number | null {
   const text = value(values, field);
   if (text === undefined) return null;
   const number = Number(text);
   // Also rejects NaN.
-  if (!(Math.abs(number) <= bound)) throw issue(values, "bad_coordinate", field);
+  if (!(Math.abs(number) <= bound)) throw rejection(values, "bad_coordinate", field);
   return number;
 }
 
@@ -249,11 +255,12 @@ function identity(
   if (Math.max(rideId.length, bikeId.length) > MAX_ID_LENGTH) {
     // Names the column from which the too long id was made.
     const madeOf = (["rideId", "bikeId"] as const).find((field) => columnIndexes[field] !== undefined);
-    throw issue(values, "bad_identifier", madeOf ?? "startStationId");
+    throw rejection(values, "bad_identifier", madeOf ?? "startStationId");
   }
   return { id: rideId, bikeId };
 }
 
+/** Reads the kind of rider; null: it is missing, or unknown, which is a warning. */
 function riderCategory(values: RowValues, reading: TripReading, row: number): PastRide["riderCategory"] {
   const text = value(values, "riderCategory");
   if (text === undefined) return null;
@@ -263,6 +270,7 @@ function riderCategory(values: RowValues, reading: TripReading, row: number): Pa
   return null;
 }
 
+/** Reads the vehicle type. Null: it is missing, or the text `unknown`, which is a warning. */
 function vehicleType(values: RowValues, reading: TripReading, row: number): string | null {
   const text = identifier(values, "vehicleType");
   if (text === null || text.toLowerCase() !== "unknown") return text;

@@ -69,6 +69,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
     {
       record(fields, line) {
         if (layout === undefined || read === undefined) {
+          // No header was recognised yet: this is the header, or a row after a header that was rejected.
           if (damage.check(fields, line)) return;
           layout = damage.begin(() => recogniseHeader(fields, line));
           read = layout && createTripReader({ ...staging, layout });
@@ -142,6 +143,7 @@ function createDamageSearch() {
   };
 }
 
+/** Returns the name of a field's column as the file writes it. */
 function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStationId"): string {
   return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }

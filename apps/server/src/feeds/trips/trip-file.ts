@@ -16,9 +16,13 @@ import { ImportFileError } from "./problems.ts";
 const LINE_FEED = 0x0a;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
-/** Reads the trip file at a path, like `readTripText`. */
+/**
+ * Reads the text of a file at a path, like `readTripText`. The replay of saved `station_status` documents uses it too
+ * (`feeds/gbfs/replay.ts`), because such a file is checked and unpacked in the same way.
+ */
 export function readTripFile(path: string): AsyncGenerator<Buffer, void, undefined> {
   const open = () => Promise.resolve(createReadStream(path, { highWaterMark: CHUNK_BYTES }));
+  // The size is 0, because only progress needs it, and nothing asks for progress here.
   return readTripText({ name: path, size: 0, open }, () => undefined);
 }
 
@@ -97,6 +101,7 @@ function endOfCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
+/** Takes bytes of text from the budget of all inputs. @param budget undefined: the text has no limit */
 function takeFrom(budget: TextBudget | undefined, bytes: number): void {
   if (budget === undefined) return;
   budget.left -= bytes;
@@ -113,6 +118,7 @@ async function openStream(input: TripInput): Promise<Readable> {
   }
 }
 
+/** Passes the chunks of a stream through, and reports the size of each. */
 async function* count(stream: Readable, onBytes: (bytes: number) => void): AsyncGenerator<Buffer, void, undefined> {
   const chunks: AsyncIterable<Buffer> = stream;
   try {
@@ -136,6 +142,7 @@ async function* rejoin(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest;
 }
 
+/** Unpacks gzip. @param packedBytes returns the number of packed bytes so far, which bounds the unpacked ones */
 async function* unpack(
   packed: AsyncIterable<Buffer>,
   packedBytes: () => number,

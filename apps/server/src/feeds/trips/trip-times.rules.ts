@@ -52,16 +52,17 @@ export function openTimeZone(name: string): TimeZone {
     instants(local) {
       if (local >= sureFrom && local < sureTo) return [local - sureOffset];
       const year = new Date(local).getUTCFullYear();
-      const stretches = years.get(year) ?? offsetPeriodsOfYear(year, offsetAt);
-      years.set(year, stretches);
-      const at = stretches.findIndex(({ from, to, offset }) => local - offset >= from && local - offset < to);
-      const found = stretches[at];
-      if (found === undefined) return skippedTime(local, stretches);
+      const periods = years.get(year) ?? offsetPeriodsOfYear(year, offsetAt);
+      years.set(year, periods);
+      const at = periods.findIndex(({ from, to, offset }) => local - offset >= from && local - offset < to);
+      const found = periods[at];
+      if (found === undefined) return skippedTime(local, periods);
       const instant = local - found.offset;
-      const next = stretches[at + 1];
+      const next = periods[at + 1];
+      // Clocks showed this time at the end of the period that was found, and again at the start of the next.
       if (next !== undefined && local - next.offset >= next.from) return [instant, local - next.offset];
       // Caches the local times that only this period has. Near its ends, the neighbouring period may have them too.
-      const before = stretches[at - 1];
+      const before = periods[at - 1];
       sureOffset = found.offset;
       sureFrom = found.from + Math.max(found.offset, before?.offset ?? found.offset);
       sureTo = found.to + Math.min(found.offset, next?.offset ?? found.offset);
@@ -71,10 +72,10 @@ export function openTimeZone(name: string): TimeZone {
 }
 
 /** Returns the two instants that a skipped local time can mean. The later instant comes first. */
-function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonly number[] {
-  const after = stretches.findIndex(({ from, offset }) => local - offset < from);
-  const moved = stretches[after];
-  const unmoved = stretches[after - 1];
+function skippedTime(local: number, periods: readonly OffsetPeriod[]): readonly number[] {
+  const after = periods.findIndex(({ from, offset }) => local - offset < from);
+  const moved = periods[after];
+  const unmoved = periods[after - 1];
   if (moved === undefined || unmoved === undefined) throw new RangeError(`no offset is known for ${local}`);
   return [local - unmoved.offset, local - moved.offset];
 }
@@ -82,7 +83,7 @@ function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonl
 /** Returns the periods that cover a year and two days on each side, so that they include every local time of the year. */
 function offsetPeriodsOfYear(year: number, offsetAt: (instant: number) => number): readonly OffsetPeriod[] {
   const end = Date.UTC(year + 1, 0, 3);
-  const stretches: OffsetPeriod[] = [];
+  const periods: OffsetPeriod[] = [];
   let from = Date.UTC(year, 0, 1) - 2 * DAY_MS;
   let offset = offsetAt(from);
   // Compares the offsets of one day and the next. Misses a change that was taken back within a day; no zone ever had one.
@@ -90,12 +91,12 @@ function offsetPeriodsOfYear(year: number, offsetAt: (instant: number) => number
     const later = offsetAt(day + DAY_MS);
     if (later === offset) continue;
     const change = changeBetween(day, day + DAY_MS, offset, offsetAt);
-    stretches.push({ from, to: change, offset });
+    periods.push({ from, to: change, offset });
     from = change;
     offset = later;
   }
-  stretches.push({ from, to: end, offset });
-  return stretches;
+  periods.push({ from, to: end, offset });
+  return periods;
 }
 
 /** Returns the first millisecond between two instants at which the offset is no longer `offset`. */
@@ -185,10 +186,12 @@ function canonicalName(name: string): string | undefined {
   }
 }
 
+/** Returns the error for a name that no time zone has. */
 function unknown(options?: ErrorOptions): UnknownTimeZone {
   return new UnknownTimeZone(`is not a time zone: give an IANA name, ${EXAMPLES}`, options);
 }
 
+/** Returns the format that writes a zone's offset, such as GMT-05:00. @throws UnknownTimeZone */
 function offsetFormat(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset" });
@@ -232,11 +235,11 @@ export function resolveTripTimes(
   let smallestError = Infinity;
   for (const [index, startedAt] of starts.entries()) {
     for (const endedAt of ends) {
-      const issue = durationError(endedAt - startedAt, duration);
-      if (best !== undefined && issue >= smallestError) continue;
+      const error = durationError(endedAt - startedAt, duration);
+      if (best !== undefined && error >= smallestError) continue;
       // The second instant of a skipped time is the earlier one, and is no second occurrence.
       best = { startedAt, endedAt, isSecondOccurrence: index === 1 && startedAt > (starts[0] ?? startedAt) };
-      smallestError = issue;
+      smallestError = error;
     }
   }
   if (best === undefined) throw new RangeError(`the zone ${zone.name} has no reading of ${start.local}`);
@@ -255,6 +258,7 @@ export function clockChangeAt(time: WallTime, zone: TimeZone): ClockChange | und
   return first > second ? "time_never_shown" : "time_shown_twice";
 }
 
+/** Returns the instants that a time may mean: one if the file gives its offset, or else those of the zone. */
 function possibleInstants(time: WallTime, zone: TimeZone): readonly number[] {
   return time.offset === undefined ? zone.instants(time.local) : [time.local - time.offset];
 }
@@ -332,6 +336,7 @@ function milliseconds(fraction: string | undefined): number {
   return fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
 }
 
+/** Returns the offset that a time ends with, in milliseconds; undefined: it has none. */
 function zoneOffset(zone: string | undefined): number | undefined {
   if (zone === undefined) return undefined;
   if (zone === "Z" || zone === "UTC") return 0;
@@ -341,6 +346,7 @@ function zoneOffset(zone: string | undefined): number | undefined {
 
 type Digits = string | undefined;
 
+/** Returns a local time from its parts; undefined when there is no such time. */
 function fromParts(
   year: Digits,
   month: Digits,
@@ -401,22 +407,23 @@ const MIN_OF_TEN_ROWS = 9;
 export function createShiftCounter() {
   const shifts = new Map<number, number>();
   const imports = new Map<string, number>();
+  /** All rows that differ from stored rides, and those of them that differ by quarters of an hour. */
   let rows = 0;
-  let moved = 0;
+  let shifted = 0;
   return {
     add({ shiftSeconds, importId }: DifferingRide): void {
       rows++;
       if (shiftSeconds === null || shiftSeconds === 0 || shiftSeconds % QUARTER_HOUR_SECONDS !== 0) return;
       if (Math.abs(shiftSeconds) > MAX_SHIFT_SECONDS) return;
-      moved++;
+      shifted++;
       shifts.set(shiftSeconds, (shifts.get(shiftSeconds) ?? 0) + 1);
       if (importId !== null) imports.set(importId, (imports.get(importId) ?? 0) + 1);
     },
     /** Returns the shift; undefined when another time zone does not explain the differences. */
     result(): TimeShift | undefined {
       const seconds = mostFrequent(shifts);
-      if (seconds === undefined || moved < MIN_ROWS || moved * 10 < rows * MIN_OF_TEN_ROWS) return undefined;
-      return { rows: moved, seconds, import_id: mostFrequent(imports) ?? null };
+      if (seconds === undefined || shifted < MIN_ROWS || shifted * 10 < rows * MIN_OF_TEN_ROWS) return undefined;
+      return { rows: shifted, seconds, import_id: mostFrequent(imports) ?? null };
     },
   };
 }
