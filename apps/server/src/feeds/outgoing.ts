@@ -16,6 +16,7 @@ import {
 /** Loads undici with the first request: it takes 12 MB, and many services ask for no address. */
 const loadUndici = () => import("undici");
 
+/** Time limit for finding the addresses of a host. */
 const DNS_TIMEOUT_MS = 5_000;
 const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
 
@@ -49,10 +50,12 @@ const MAX_PUBLIC_HOSTS = 1_000;
 export class PublicHosts {
   readonly #hosts = new Set<string>();
 
+  /** Tells whether the host was reached at a public address. */
   has({ hostname }: URL, port: number): boolean {
     return this.#hosts.has(`${hostname}:${port}`);
   }
 
+  /** Remembers a host, and forgets the oldest above the limit. */
   add({ hostname }: URL, port: number): void {
     this.#hosts.add(`${hostname}:${port}`);
     for (const oldest of this.#hosts) {
@@ -64,6 +67,7 @@ export class PublicHosts {
 
 /** A GET request, and how far its redirects are followed. */
 interface OutgoingRequest {
+  /** Returns the headers for the first URL or the target of a redirect. */
   readonly headers: (url: URL) => Readonly<Record<string, string>>;
   readonly maxRedirects: number;
   /**
@@ -77,6 +81,7 @@ interface OutgoingRequest {
 
 /** A response. `close` closes its connection, and must be called once the body has been read. */
 export interface OutgoingResponse {
+  /** Where the last redirect led. */
   readonly url: URL;
   readonly response: Response;
   readonly close: () => Promise<void>;
@@ -88,7 +93,10 @@ export interface OutgoingClient {
   get(url: URL, request: OutgoingRequest): Promise<OutgoingResponse>;
 }
 
-/** @param location the configured address. Only its host is looked up like other programs do, `/etc/hosts` included. */
+/**
+ * Creates a client.
+ * @param location the configured address. Only its host is looked up like other programs do, `/etc/hosts` included.
+ */
 export function createOutgoingClient(location: URL, options: OutgoingOptions = {}): OutgoingClient {
   const { dnsServers, ca } = options;
   const rule = createAddressRule(location, options.publicHosts);
@@ -103,6 +111,7 @@ export function createOutgoingClient(location: URL, options: OutgoingOptions = {
     secureContext: lazySecureContext(ca),
   };
 
+  /** Makes one request on a connection of its own, without following a redirect. */
   async function request(url: URL, { headers, maxBytes, signal }: OutgoingRequest): Promise<OutgoingResponse> {
     if (url.username !== "" || url.password !== "") {
       throw new Error(`${shownAddress(url.href)} holds a user or password before @; nothing is fetched with one`);
@@ -115,6 +124,7 @@ export function createOutgoingClient(location: URL, options: OutgoingOptions = {
     const close = () => dispatcher.destroy();
     try {
       const response = await undici.fetch(url, { signal, redirect: "manual", headers: headers(url), dispatcher });
+      // The headers have ended. From here on the limit on the body counts.
       head.end();
       boundBytes(socket, MAX_HEAD_BYTES + maxBytes * MAX_FRAMING, "for its response");
       return { url, response, close };
@@ -155,6 +165,7 @@ export function createAddressRule(location: URL, publicHosts: PublicHosts = new 
       if (verdict.ok || (isConfigured(url) && !publicHosts.has(location, port))) return undefined;
       return `${url.hostname}: ${verdict.message} Only public addresses are called, and the host that was configured`;
     },
+    /** Notes the address at which a URL was reached; null: it is not known. */
     reached: (url: URL, address: string | null): void => {
       if (address !== null && isConfigured(url) && judgeAddress(address).ok) publicHosts.add(location, port);
     },
@@ -165,6 +176,7 @@ function isRedirect({ status }: Response): boolean {
   return status >= 300 && status < 400;
 }
 
+/** Returns where a redirect leads. @throws Error when it leaves http and https, or https for plain http */
 function redirectTarget(location: string, from: URL): URL {
   const target = URL.parse(location, from.href);
   if (target === null) throw new Error("a redirect to an invalid URL");
@@ -226,6 +238,7 @@ export function isAddress(argument: string): boolean {
   return /^https?:\/\//i.test(argument);
 }
 
+/** Tells whether a URL is an http or https address. */
 export function isHttp({ protocol }: URL): boolean {
   return protocol === "http:" || protocol === "https:";
 }

@@ -25,10 +25,13 @@ export interface DownloadLinks {
 const MINUTE_MS = 60_000;
 /** Expiry times are multiples of this, so that responses with links, and their ETags, stay the same for some minutes. */
 const STEP_MS = 5 * MINUTE_MS;
+/** Names the tokens for the cipher, which rejects tokens of other contexts. */
 const CONTEXT = "download";
 
+/** The purpose of the cipher's keys. It tells download links from other tokens that the same keys encrypt. */
 export const DOWNLOAD_PURPOSE = "export download link";
 
+/** Creates the maker and reader of download links. @param cipher encrypts tokens, with keys for `DOWNLOAD_PURPOSE` */
 export function createDownloadLinks(
   cipher: TokenCipher,
   { clock, baseUrl }: { readonly clock: () => number; readonly baseUrl: () => string },
@@ -56,6 +59,7 @@ export function createDownloadLinks(
 const MAX_OF_READER = 2;
 /** Most simultaneous downloads from this process. Each takes 128 kB of memory, and a share of the network's bandwidth. */
 const MAX_DOWNLOADS = 16;
+/** The `Retry-After` of a refused download. */
 const RETRY_SECONDS = 30;
 /** Bytes that are read at a time. */
 const PART_BYTES = 64 * 1024;
@@ -92,6 +96,7 @@ export interface FileSender {
   has(file: FinishedExport): Promise<boolean>;
 }
 
+/** Creates the sender of files. @param directory the directory of finished files */
 export function createFileSender(directory: string): FileSender {
   // Each download takes a place, and gives it back at its end.
   const places = createPlaces({

@@ -135,6 +135,7 @@ class Output {
   }
 }
 
+/** Creates the file, readable for the account's group. @throws ExportFileError */
 async function openOutput(path: string): Promise<Output> {
   try {
     return new Output(await open(path, "w", 0o640));
@@ -146,12 +147,14 @@ async function openOutput(path: string): Promise<Output> {
 /** Least characters of text that are passed to the compression at a time. */
 const PIECE_CHARACTERS = 64 * 1024;
 
+/** Writes gzipped CSV. */
 function csvWriter(file: Output, columns: readonly Column[], { clock, hasMilliseconds }: InstantFormat): TableWriter {
   const gzip = createGzip({ level: 6 });
+  /** Settles when all compressed bytes are in the file, or one could not be written. */
   const written = pipeline(gzip, async (chunks: AsyncIterable<Uint8Array>) => {
     for await (const chunk of chunks) await file.write(chunk);
   });
-  // A failure is reported by the next write or by `finish`. This handler only prevents an unhandled rejection.
+  // A failure is reported by a later write or by `finish`. This handler only prevents an unhandled rejection.
   written.catch(() => undefined);
   const push = async (text: string) => {
     if (!gzip.write(text)) await Promise.race([once(gzip, "drain"), written]);
@@ -212,10 +215,12 @@ const parquetTypes: Readonly<Record<Column["type"], Omit<SchemaElement, "name">>
   boolean: { type: "BOOLEAN" },
 };
 
+/** Writes Parquet, compressed with Zstandard. Instants need no format there: Parquet stores them as numbers, in UTC. */
 async function parquetWriter(file: Output, columns: readonly Column[]): Promise<TableWriter> {
   // Loaded with the first such file: it takes 5 MB.
   const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const bytes = new ByteWriter();
+  // Passes the bytes that the Parquet writer has made on to the file.
   const flush = async () => {
     const chunk = bytes.getBytes();
     bytes.index = 0;

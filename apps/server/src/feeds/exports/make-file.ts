@@ -59,6 +59,7 @@ const rideColumns: readonly Column[] = [
   { name: "member_casual", type: "text", text: "`member` or `casual`; empty: unknown" },
 ];
 
+/** Which rides are exported, and what turns them into rows. */
 interface RideSelection {
   readonly systemId: string;
   readonly period: Period;
@@ -74,6 +75,7 @@ interface RideTally {
   readonly merged: number | null;
 }
 
+/** A ride that is not left out, so it has ended. */
 type EndedRide = RideRecord & { readonly endedAt: number };
 
 /**
@@ -99,12 +101,14 @@ async function* rideRows(
   }
   const namingOf = await countPairs(db, systemId, period, places);
   let merged = 0;
+  // The rows of rides that began in the same quarter of an hour, to which `coarse` rounds times.
   let quarter: Value[][] = [];
   let quarterStart = Number.NEGATIVE_INFINITY;
   for await (const rides of readRides(db, systemId, period)) {
     const done: Value[][] = [];
     for (const ride of kept(rides)) {
       const naming = namingOf(ride.startStationId, ride.endStationId);
+      // undefined: too few rides have this pair of stations, or this pair of regions.
       if (naming === undefined) leftOut.rare++;
       else {
         if (naming !== "stations") merged++;
@@ -197,6 +201,7 @@ function rowOf(
 
 /** Bytes of a random ride id: enough that no two of ten million ids are equal. */
 const ID_BYTES = 10;
+/** Random bytes for the next ids, of which `used` are used. Many are made at once, because each call costs much. */
 let pool = Buffer.alloc(0);
 let used = 0;
 
@@ -206,7 +211,9 @@ function newRideId(): string {
     pool = randomBytes(ID_BYTES * 1000);
     used = 0;
   }
-  return pool.toString("hex", used, (used += ID_BYTES)).toUpperCase();
+  const start = used;
+  used += ID_BYTES;
+  return pool.toString("hex", start, used).toUpperCase();
 }
 
 /** The content and the format of an exported file. */
@@ -220,6 +227,7 @@ export interface ExportContent {
   readonly privacy: ExportPrivacy | null;
 }
 
+/** What to make, where, and from which database. */
 export interface MakeOptions extends ExportContent {
   readonly connectionString: string;
   readonly directory: string;
@@ -240,8 +248,10 @@ function fileNameOf({ systemId, kind, month, format, privacy }: ExportContent): 
   return `${parts.join("-").replaceAll(/[^\w.-]+/g, "_")}.${exportFormats[format].ending}`;
 }
 
+/** An export, and where its file lies. */
 type Placed = ExportContent & Pick<MakeOptions, "directory" | "baseName">;
 
+/** Returns the path of the finished file. */
 function pathOf({ directory, baseName, ...content }: Placed): string {
   const name = baseName === undefined ? fileNameOf(content) : `${baseName}.${exportFormats[content.format].ending}`;
   return join(directory, name);
@@ -274,6 +284,7 @@ export async function makeExportFile(options: MakeOptions): Promise<ExportManife
   }
 }
 
+/** Makes the file within the transaction that holds the snapshot. */
 async function makeIn(tx: Transaction, options: MakeOptions): Promise<ExportManifest> {
   const { systemId, kind, month, format, privacy } = options;
   const asOf = await findNow(tx);
@@ -309,6 +320,7 @@ async function makeIn(tx: Transaction, options: MakeOptions): Promise<ExportMani
   }
 }
 
+/** Returns the city's clock, and the period of the month. @throws ExportFileError for an unknown time zone */
 function timesOf(month: string | null, timeZone: string) {
   try {
     const period = month === null ? null : periodOfMonth(month, timeZone);
@@ -326,6 +338,7 @@ interface Table {
   readonly rows: AsyncGenerator<Value[][], RideTally | undefined>;
 }
 
+/** Returns what a kind of export contains. @throws ExportFileError without a month or a privacy level that it needs */
 async function tableOf(
   tx: Transaction,
   { systemId, kind, privacy }: ExportContent,
@@ -345,6 +358,7 @@ async function tableOf(
   return { columns: rideColumns, rows: rideRows(tx, { systemId, period, privacy, places, clock }) };
 }
 
+/** Writes all rows. Returns their number, and the tally of an export of rides. */
 async function copyRows(
   rows: Table["rows"],
   writer: TableWriter,

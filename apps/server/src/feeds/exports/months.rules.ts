@@ -24,6 +24,7 @@ export function monthOf(instant: number, timeZone: string, offset = 0): string {
 }
 
 const MINUTE_MS = 60_000;
+/** The quarter of an hour to which the privacy level `coarse` rounds times. */
 const COARSE_MS = COARSE_MINUTES * MINUTE_MS;
 
 /** The local time of a city. */
@@ -34,6 +35,7 @@ export interface CityClock {
   text(instant: number, hasMilliseconds: boolean): string;
 }
 
+/** Creates the clock of a city. @throws UnknownTimeZone */
 export function cityClock(timeZone: string): CityClock {
   const ask = zoneOffsets(timeZone);
   // Caches the offset of each quarter of an hour, because zones change their offset only at whole quarters in UTC.

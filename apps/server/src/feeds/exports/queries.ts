@@ -97,23 +97,23 @@ const claim = statement(
    update exports e set state = 'running', attempts = attempts + 1, seen_at = now(), rows_done = 0
    from next where e.system_id = $1 and e.id = next.id returning e.id`,
 );
-// True for the attempt that claimed the export last. A later claim has increased `attempts`.
-const hasMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
+// The export is still this attempt's: true for the attempt that claimed the export last. A later claim has increased `attempts`.
+const isMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
 const progress = statement(
   "exports.progress",
-  `update exports set seen_at = now(), rows_done = $4 where ${hasMine} returning id`,
+  `update exports set seen_at = now(), rows_done = $4 where ${isMine} returning id`,
 );
 const finish = statement(
   "exports.finish",
-  `update exports set state = 'ready', facts = $4::jsonb, finished_at = $5::timestamptz, rows_done = $6 where ${hasMine} returning id`,
+  `update exports set state = 'ready', facts = $4::jsonb, finished_at = $5::timestamptz, rows_done = $6 where ${isMine} returning id`,
 );
 const fail = statement(
   "exports.fail",
-  `update exports set state = 'failed', problem = $4, finished_at = $5::timestamptz where ${hasMine} returning id`,
+  `update exports set state = 'failed', problem = $4, finished_at = $5::timestamptz where ${isMine} returning id`,
 );
 const release = statement(
   "exports.release",
-  `update exports set state = 'waiting', attempts = attempts - 1, seen_at = null where ${hasMine} returning id`,
+  `update exports set state = 'waiting', attempts = attempts - 1, seen_at = null where ${isMine} returning id`,
 );
 const filesOf = statement(
   "exports.files",
@@ -154,6 +154,7 @@ const deleteScheduleRow = statement(
   `delete from export_schedules where system_id = $1 and id = $2 returning ${scheduleColumns.list()}`,
 );
 
+/** What is known of an export when it is requested. */
 export type NewExport = Pick<
   StoredExport,
   | "id"
@@ -168,7 +169,7 @@ export type NewExport = Pick<
   | "scheduled_month"
 >;
 
-/** Inserts an export that waits to be made. */
+/** Inserts an export that waits to be made. Changes nothing if its schedule has an export of this month already. */
 export async function insertExport(db: QueryRunner, systemId: string, wanted: NewExport): Promise<void> {
   const { id, kind, month, format, privacy } = wanted;
   const asked = [wanted.requested_at, wanted.requested_by, wanted.schedule_id, wanted.scheduled_month];
@@ -183,6 +184,7 @@ export async function countExports(
   return oneRow(await db.query<{ own: number; open: number }>(countAll, [systemId]));
 }
 
+/** Returns an export in any state, shared or not; undefined: there is none with this id. */
 export async function findExport(db: QueryRunner, systemId: string, id: string): Promise<StoredExport | undefined> {
   return (await db.query<StoredExport>(find, [systemId, id]))[0];
 }
@@ -206,7 +208,7 @@ export interface SharedFilters {
 /** Returns the parameters $2 to $4 of `isSharedFile`. */
 const filterValues = ({ kind, month, format }: SharedFilters) => [kind ?? null, month ?? null, format ?? null];
 
-/** Lists the finished files that partners may have, the newest first. */
+/** Lists the finished files that partners may have, the newest first: after an id, or without the first `skip` files. */
 export function listSharedExports(
   db: QueryRunner,
   systemId: string,
@@ -216,6 +218,7 @@ export function listSharedExports(
   return db.query<StoredExport>(listShared, [systemId, ...filterValues(filters), after ?? null, limit, skip]);
 }
 
+/** Counts the finished files that partners may have. */
 export async function countSharedExports(db: QueryRunner, systemId: string, filters: SharedFilters): Promise<number> {
   return oneRow(await db.query<{ n: number }>(countShared, [systemId, ...filterValues(filters)])).n;
 }
@@ -225,6 +228,7 @@ export async function isPartnerActive(db: QueryRunner, systemId: string, partner
   return (await db.query(isActivePartner, [systemId, partnerId])).length > 0;
 }
 
+/** Deletes an export. Returns it as it was; undefined: there was none. Its file is deleted later. */
 export async function deleteExport(db: QueryRunner, systemId: string, id: string): Promise<StoredExport | undefined> {
   return (await db.query<StoredExport>(remove, [systemId, id]))[0];
 }
@@ -267,6 +271,7 @@ export async function updateFinished(
   return (await db.query(finish, [...attemptValues(attempt), ...values])).length > 0;
 }
 
+/** Marks an export as failed. @param problem the reason, and what to do about it, for people */
 export async function updateFailed(db: QueryRunner, attempt: Attempt, problem: string, at: Date): Promise<void> {
   await db.query(fail, [...attemptValues(attempt), problem, at]);
 }
@@ -294,10 +299,12 @@ export async function deletePastExports(
   return oneRow(await db.query<{ n: number }>(deleteOld, [systemId, failedBefore, now, limit])).n;
 }
 
+/** Returns the schedules of a system, the oldest first. */
 export function listSchedules(db: QueryRunner, systemId: string): Promise<ExportSchedule[]> {
   return db.query<ExportSchedule>(schedules, [systemId]);
 }
 
+/** Inserts a schedule, which has not requested a month yet. */
 export async function insertSchedule(db: QueryRunner, systemId: string, schedule: ExportSchedule): Promise<void> {
   const { id, kind, format, privacy, is_shared: isShared, keep_months: months } = schedule;
   await db.query(insertScheduleRow, [
@@ -310,6 +317,7 @@ export async function updateAskedMonth(db: QueryRunner, systemId: string, id: st
   return (await db.query(askForMonth, [systemId, id, month])).length > 0;
 }
 
+/** Deletes a schedule. Returns it as it was; undefined: there was none. */
 export async function deleteSchedule(
   db: QueryRunner,
   systemId: string,
@@ -335,6 +343,7 @@ export interface RideRecord {
   readonly isCountable: boolean;
 }
 
+/** A ride as the statement returns it, with times in seconds since 1970. */
 interface RideRow extends Omit<RideRecord, "startedAt" | "endedAt"> {
   readonly started: number;
   readonly ended: number | null;
@@ -426,7 +435,7 @@ export async function* readStationChanges(
   }
 }
 
-/** Returns when the current transaction began. */
+/** Returns when the current transaction began, which is the time of an export's snapshot. */
 export async function findNow(db: QueryRunner): Promise<Date> {
   return oneRow(await db.query<{ at: Date }>(now)).at;
 }

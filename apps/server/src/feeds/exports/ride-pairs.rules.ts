@@ -17,14 +17,18 @@ const SATURATED = 255;
  * 10,000. A `Map` with an entry for each of a million pairs would take more.
  */
 export class PairCounter {
+  /** The index of each place in `#counts` and in its rows. */
   readonly #indexes = new Map<Place, number>();
+  /** For each start, the number of rides to each end. Rows are as long as their greatest end needs. */
   readonly #counts: Uint8Array[] = [];
 
+  /** Counts a ride. */
   add(start: Place, end: Place): void {
-    const row = this.#row(this.#indexOf(start), this.#indexOf(end));
-    const at = this.#indexOf(end);
-    const count = row[at] ?? 0;
-    if (count < SATURATED) row[at] = count + 1;
+    const startIndex = this.#indexOf(start);
+    const endIndex = this.#indexOf(end);
+    const row = this.#row(startIndex, endIndex);
+    const count = row[endIndex] ?? 0;
+    if (count < SATURATED) row[endIndex] = count + 1;
   }
 
   /**
@@ -55,6 +59,7 @@ export class PairCounter {
     };
   }
 
+  /** Returns the index of a place. A new place gets the next one, and an empty row. */
   #indexOf(place: Place): number {
     const known = this.#indexes.get(place);
     if (known !== undefined) return known;
@@ -68,6 +73,7 @@ export class PairCounter {
   #row(start: number, end: number): Uint8Array {
     const row = this.#counts[start] ?? new Uint8Array(0);
     if (end < row.length) return row;
+    // Doubles the length, so that a row is seldom copied.
     const longer = new Uint8Array(Math.max(64, 2 ** Math.ceil(Math.log2(end + 1))));
     longer.set(row);
     this.#counts[start] = longer;

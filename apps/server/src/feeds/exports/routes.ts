@@ -10,6 +10,7 @@ import type { ReadContext } from "../../storage/lists/read-context.ts";
 import type { DownloadLinks, FileSender } from "./downloads.ts";
 import { findLinkedExport, findPartnersExport, type FinishedExport, listPartnersExports } from "./service.ts";
 
+/** The filters of the list, from the query of a request. */
 interface ExportFilters {
   readonly kind?: ExportKind | undefined;
   readonly month?: string | undefined;
@@ -40,6 +41,7 @@ export function exportRoutes(
   };
 }
 
+/** Returns a file as partners see it, with a new download link. */
 function shownToPartner(
   stored: FinishedExport,
   partner: { readonly systemId: string; readonly partnerId: string },
@@ -62,6 +64,7 @@ export function serveDownloads(
 ): void {
   app.get<{ Params: { token: string; name: string } }>(
     "/downloads/:token/:name",
+    // Files are compressed already. `boundsOwnAnswers`: the sender of files limits how many are sent at the same time.
     { compress: false, config: { boundsOwnAnswers: true } },
     async (request, reply) => {
       const linked = links.read(request.params.token);

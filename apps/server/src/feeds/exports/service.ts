@@ -38,6 +38,7 @@ export { type ExportSchedule, findExport, listExports, listSchedules, type Store
 const MAX_EXPORTS = 200;
 /** Most exports of a system that wait or are being made. Each process makes one at a time. */
 const MAX_WAITING = 20;
+/** Most schedules of a system. Too high: files fill the disk month by month. */
 const MAX_SCHEDULES = 20;
 
 /** What a person or a schedule chooses for an export. */
@@ -113,7 +114,7 @@ export async function requestExport(
   });
 }
 
-/** @throws ServiceError */
+/** Returns an export. @throws ServiceError `not_found` */
 async function foundIn(tx: Transaction, systemId: string, id: string): Promise<StoredExport> {
   const found = await findExport(tx, systemId, id);
   if (found === undefined) throw serviceError("not_found", "export");
@@ -184,11 +185,15 @@ export function removeSchedule(context: ActorContext, systemId: string, id: stri
 /** An export whose file is ready. */
 export type FinishedExport = StoredExport & { readonly facts: ExportFacts; readonly finished_at: Date };
 
+/** Tells whether an export's file is ready. */
 export function isFinished(stored: StoredExport): stored is FinishedExport {
   return stored.state === "ready" && stored.facts !== null && stored.finished_at !== null;
 }
 
-/** Returns a page of the files that partners may have, the newest first. */
+/**
+ * Returns a page of the files that partners may have, the newest first.
+ * @param show returns the file as partners see it, with a download link
+ */
 export async function listPartnersExports(
   db: QueryRunner,
   systemId: string,

@@ -30,6 +30,7 @@ export interface Places {
   region(id: string | null): ShownPlace;
 }
 
+/** The end of a ride outside a station, of which nothing is exported. */
 const NOWHERE: ShownPlace = { id: null, name: null, lat: null, lon: null };
 
 /** Reads a system's stations and regions. */
@@ -46,6 +47,7 @@ export async function readPlaces(db: QueryRunner, systemId: string, language: st
     all.flatMap(({ id, region_id: region }) => (region === null ? [] : [[id, region] as const])),
   );
   const middles = middlesOf(all, names);
+  // Returns a station. One that only rides name has nothing but its id.
   const found = (places: ReadonlyMap<string, ShownPlace>, id: string | null) =>
     id === null ? NOWHERE : (places.get(id) ?? { ...NOWHERE, id });
   return {
@@ -80,6 +82,7 @@ function coarsely(degrees: number): number {
   return Math.round(degrees * 1000) / 1000;
 }
 
+/** The columns of an export of stations. */
 export const stationColumns: readonly Column[] = [
   { name: "station_id", type: "text", text: "The operator's id" },
   { name: "name", type: "text", text: "As riders know it" },
@@ -102,6 +105,7 @@ export async function* stationRows(places: Places): AsyncGenerator<Value[][], un
   ]);
 }
 
+/** The columns of an export of the changes of stations. */
 export const stationStatusColumns: readonly Column[] = [
   { name: "station_id", type: "text", text: "The operator's id" },
   { name: "station_name", type: "text", text: "As riders know it at present" },

@@ -35,6 +35,7 @@ import { storedNameOf, storedPathOf } from "./service.ts";
  * signs of life. If they cease, another process claims the export.
  */
 
+/** The dependencies of the background work on exports. */
 export interface ExportWorkOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -62,6 +63,7 @@ const CARE_INTERVAL_MS = 10 * 60_000;
  * process waits for long.
  */
 const SILENCE_MS = 120_000;
+/** Default of `signMs`. Several fit into `SILENCE_MS`, so that one that fails does no harm. */
 const SIGN_MS = 10_000;
 /** Attempts at an export. If each of them ended its process, the export fails. */
 const MAX_ATTEMPTS = 3;
@@ -72,6 +74,7 @@ const FAILED_DAYS = 30;
 const DAY_MS = 86_400_000;
 /** Least age of a file that is deleted as a stray, from the last write. A younger file may belong to a running export. */
 const MIN_STRAY_AGE_MS = 10 * 60_000;
+/** Exports that one statement deletes. Too high: the statement takes long. */
 const DELETE_BATCH_SIZE = 100;
 
 /**
@@ -98,6 +101,7 @@ async function takeCare({ db, clock, ids }: ExportWorkOptions, systemId: string)
   const schedules = await listSchedules(db, systemId);
   if (schedules.length > 0) {
     const timezone = await timeZoneOfSystem(db, systemId);
+    // Schedules export the last month that is over.
     const month = monthOf(now, timezone, -1);
     const isSettled = now >= periodOfMonth(month, timezone).to + SETTLED_AFTER_DAYS * DAY_MS;
     for (const schedule of isSettled ? schedules : []) {
@@ -108,6 +112,7 @@ async function takeCare({ db, clock, ids }: ExportWorkOptions, systemId: string)
     }
   }
   const range = { failedBefore: new Date(now - FAILED_DAYS * DAY_MS), now: new Date(now), limit: DELETE_BATCH_SIZE };
+  // Deletes batch by batch until a batch is not full.
   while ((await deletePastExports(db, systemId, range)) === DELETE_BATCH_SIZE);
   return false;
 }
@@ -183,6 +188,7 @@ async function make(
       signal: AbortSignal.any([closed, lost.signal]),
     });
     if (await updateFinished(db, attempt, factsOf(manifest), new Date(clock()))) onMade?.(attempt.systemId, manifest);
+    // Another process has claimed the export, or somebody deleted it: nobody needs this attempt's file.
     else await removeFilesOf(directory, stored);
   } catch (error) {
     if (!(error instanceof AttemptLost)) throw error;
@@ -193,6 +199,7 @@ async function make(
 
 const factNames = Object.keys(exportFacts) as (keyof ExportFacts)[];
 
+/** Returns the facts of a file's manifest that partners see in the list. */
 function factsOf(manifest: ExportManifest): ExportFacts {
   return Object.fromEntries(factNames.map((name) => [name, manifest[name]])) as unknown as ExportFacts;
 }

@@ -36,6 +36,7 @@ export interface Known<Facts> {
   readonly facts: Facts;
 }
 
+/** The published facts of each kind of record, without its id. Alerts have no id of ours. */
 export type TypeFacts = Omit<ValueOf<typeof vehicleTypeFields>, "vehicle_type_id">;
 export type PlanFacts = Omit<ValueOf<typeof pricingPlanFields>, "plan_id">;
 export type StationFacts = Omit<ValueOf<typeof stationInformationFields>, "station_id">;
@@ -47,6 +48,7 @@ export type AlertFacts = ValueOf<typeof alertFields>;
 /** Ids of published records, to which a document may refer. */
 type Ids = ReadonlySet<string>;
 
+/** Returns the language of texts that have only one. */
 export function mainLanguage({ facts }: KnownSystem): string {
   return facts.language ?? "en";
 }
@@ -75,6 +77,7 @@ function inMain(system: KnownSystem, text: string | null): readonly LocalText[] 
 export function systemInformation(system: KnownSystem, manifestUrl: string | undefined): Data<"system_information"> {
   const { facts } = system;
   const { licence, terms_last_updated, privacy_last_updated } = facts;
+  // A licence is an id of the SPDX list, such as CC-BY-4.0, or an address, which has a colon.
   const isId = licence !== undefined && !licence.includes(":");
   return {
     system_id: publishedId(system),
@@ -106,20 +109,25 @@ export function systemInformation(system: KnownSystem, manifestUrl: string | und
   };
 }
 
+/** Returns the system's time zone; UTC: none is known. */
 export function timeZoneOf({ facts }: KnownSystem): string {
   return facts.timezone ?? "UTC";
 }
 
+/** What `vehicle_types` is built from. */
 export interface TypeInputs {
   /** Every vehicle type that is described, or that a station or bike has. */
   readonly types: readonly Known<TypeFacts>[];
+  /** The ids of published pricing plans. */
   readonly plans: Ids;
+  /** Where the published vehicles of each type are, by type id. */
   readonly uses: ReadonlyMap<string, TypeUse>;
   readonly hasStations: boolean;
   /** Whether a station has more vehicles than its counts by type add up to. */
   readonly hasUntypedCounts: boolean;
 }
 
+/** Builds `vehicle_types`. */
 export function vehicleTypes(inputs: TypeInputs): Data<"vehicle_types"> {
   const { types, plans, uses, hasStations } = inputs;
   // Bikes without a type are published with the type `UNSPECIFIED`, so that type is listed if such bikes exist.
@@ -139,13 +147,14 @@ export function vehicleTypes(inputs: TypeInputs): Data<"vehicle_types"> {
       // GBFS requires a range for motorized types: 0 when it is unknown.
       max_range_meters: hasMotor(facts) ? (facts.max_range_meters ?? 0) : undefined,
       return_constraint: facts.return_constraint ?? usualReturn(hasStations, uses.get(id)),
-      default_pricing_plan_id: known(plans, facts.default_pricing_plan_id),
+      default_pricing_plan_id: idIfPublished(plans, facts.default_pricing_plan_id),
       pricing_plan_ids: others.length > 0 ? others : undefined,
     } as const;
   });
   return { vehicle_types: records };
 }
 
+/** Tells whether a type has a motor. An unknown propulsion counts as human, as it is published. */
 function hasMotor({ propulsion_type: propulsion = "human" }: TypeFacts): boolean {
   return propulsion !== "human";
 }
@@ -165,10 +174,12 @@ function usualReturn(hasStations: boolean, use: TypeUse | undefined): "any_stati
   return docked <= all * EXCEPTIONS ? "free_floating" : "hybrid";
 }
 
-function known(ids: Ids, id: string | null | undefined): string | undefined {
+/** Returns an id if it is that of a published record; undefined otherwise, so that no reference leads nowhere. */
+function idIfPublished(ids: Ids, id: string | null | undefined): string | undefined {
   return id !== null && id !== undefined && ids.has(id) ? id : undefined;
 }
 
+/** No facts. */
 const nothing: Readonly<Record<string, never>> = {};
 
 /** Returns the facts of a station or bike. A value that the operator gives replaces that of the source. */
@@ -177,6 +188,7 @@ function factsOf<Facts extends object>(row: { readonly source_facts: object | nu
   return own === undefined ? said : { ...said, ...own };
 }
 
+/** What both feeds of stations are built from. */
 export interface StationInputs {
   readonly system: KnownSystem;
   readonly stations: readonly PublishedStation[];
@@ -184,6 +196,7 @@ export interface StationInputs {
   readonly facts: ReadonlyMap<string, StationFacts>;
 }
 
+/** Builds `station_information`. */
 export function stationInformation(
   { system, stations, facts }: StationInputs,
   { regions, types }: { readonly regions: Ids; readonly types: Ids },
@@ -199,7 +212,7 @@ export function stationInformation(
       lat: station.lat,
       lon: station.lon,
       address: station.address ?? undefined,
-      region_id: known(regions, station.region_id),
+      region_id: idIfPublished(regions, station.region_id),
       is_virtual_station: station.is_virtual_station,
       capacity: station.capacity ?? undefined,
       vehicle_types_capacity: ofKnownTypes(types, more.vehicle_types_capacity),
@@ -210,6 +223,7 @@ export function stationInformation(
   return { stations: records };
 }
 
+/** Counts for sets of vehicle types, such as how many docks fit either of two types. */
 type TypeCounts = StationFacts["vehicle_types_capacity"];
 
 /** Returns counts without unpublished types; undefined when none remains. */
@@ -294,14 +308,17 @@ function openingOf(system: KnownSystem, now: number): (stationHours: string | un
   };
 }
 
+/** What `vehicle_status` is built from. */
 export interface BikeInputs {
   readonly system: KnownSystem;
   readonly bikes: readonly PublishedBike[];
   /** The operator's facts by bike. */
   readonly facts: ReadonlyMap<string, BikeFacts>;
+  /** The facts of vehicle types, by type id. */
   readonly types: ReadonlyMap<string, TypeFacts>;
 }
 
+/** Builds `vehicle_status`. Names bikes by their public ids. */
 export function vehicleStatus(
   { system, bikes, facts, types }: BikeInputs,
   { stations, plans }: { readonly stations: Ids; readonly plans: Ids },
@@ -325,8 +342,8 @@ export function vehicleStatus(
       current_range_meters: rangeOf(bike, more, types.get(type) ?? nothing),
       current_fuel_percent: more.current_fuel_percent,
       station_id: bike.station_id ?? undefined,
-      home_station_id: known(stations, more.home_station_id),
-      pricing_plan_id: known(plans, more.pricing_plan_id),
+      home_station_id: idIfPublished(stations, more.home_station_id),
+      pricing_plan_id: idIfPublished(plans, more.pricing_plan_id),
       vehicle_equipment: more.vehicle_equipment,
       available_until: more.available_until,
     };
@@ -405,8 +422,8 @@ export function systemAlerts(
         station_ids: station_ids.filter((id) => stations.has(id)),
         region_ids: region_ids.filter((id) => regions.has(id)),
       };
-      const isFor = kept.station_ids.length + kept.region_ids.length;
-      if (isFor === 0 && station_ids.length + region_ids.length > 0) return [];
+      const keptCount = kept.station_ids.length + kept.region_ids.length;
+      if (keptCount === 0 && station_ids.length + region_ids.length > 0) return [];
       return [
         {
           ...more,
@@ -432,6 +449,7 @@ export function systemCalendar(system: KnownSystem): Data<"system_calendar"> | u
   if (said !== undefined) return { calendars: said };
   const season = givenHours(system)?.season;
   if (season === undefined) return undefined;
+  // A date is month × 100 + day.
   const { start, end } = season;
   const calendar = {
     start_month: Math.floor(start / 100),

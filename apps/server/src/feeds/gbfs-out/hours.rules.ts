@@ -40,6 +40,7 @@ const MONTH = `(?:${monthNames.join("|")})`;
 const DATE = `${MONTH}(?: \\d{1,2}(?!\\d|:\\d))?`;
 const TIME = "\\d{1,2}:\\d{2}";
 const list = (item: string) => `${item}(?: ?, ?${item})*`;
+/** One rule: a season, weekdays, times, and whether it opens or closes, each of which may be missing. */
 const RULE = new RegExp(
   `^(?:(?<season>${DATE}(?: ?- ?${DATE})?):? ?)?(?:(?<days>${list(`${DAY}(?: ?- ?${DAY})?`)}) ?)?` +
     `(?:(?<always>24/7)|(?<times>${list(`${TIME} ?- ?${TIME}`)}))? ?(?<state>off|closed|open)?$`,
@@ -64,6 +65,7 @@ export function hoursFrom(text: string): Hours | undefined {
   }
 }
 
+/** Parses one rule; undefined when it cannot be evaluated. @param isAdded whether a comma stands before the rule */
 function ruleFrom(text: string, isAdded: boolean): HoursRule | undefined {
   const groups = RULE.exec(text)?.groups;
   if (text === "" || groups === undefined) return undefined;
@@ -75,11 +77,13 @@ function ruleFrom(text: string, isAdded: boolean): HoursRule | undefined {
   return { season, weekdays: weekdaysFrom(groups["days"]), spans: isOff ? [] : spans, isAdded };
 }
 
+/** Parses weekdays such as `Mo-Fr,Su`; undefined: the rule names none, and applies every day. */
 function weekdaysFrom(days: string | undefined): ReadonlySet<number> {
   if (days === undefined) return everyDay;
   const weekdays = new Set<number>();
   for (const range of days.split(",")) {
     const [first = 0, last = first] = range.split("-").map((name) => dayNames.findIndex((day) => day === name.trim()));
+    // Goes on from Saturday to Sunday: `Fr-Mo` is a range too.
     for (let day = first; ; day = (day + 1) % 7) {
       weekdays.add(day);
       if (day === last) break;
@@ -104,6 +108,7 @@ function seasonFrom(text: string): Season | null {
   return [first.day ?? 1, last.day ?? 31].every((day) => day >= 1 && day <= 31) ? { start, end } : null;
 }
 
+/** Parses `22:00-02:00`, whose end is on the next day. */
 function spanFrom(text: string): readonly [number, number] {
   const [from = 0, to = 0] = text.split("-").map((time) => {
     const [hours = 0, minutes = 0] = time.trim().split(":").map(Number);
@@ -116,7 +121,7 @@ function spanFrom(text: string): readonly [number, number] {
 export interface LocalTime {
   /** Such as 2026-01-31. */
   readonly date: string;
-  /** Minutes since the day began. */
+  /** The time of day by the clock, in minutes: 750 is 12:30. */
   readonly minute: number;
 }
 
@@ -132,6 +137,7 @@ export function localTime(at: number, timeZone: string): LocalTime {
   };
 }
 
+/** The formats by time zone, because making one takes long. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
@@ -162,19 +168,20 @@ export function isOpenAt(hours: Hours, { date, minute }: LocalTime): boolean {
 /** Returns the opening times of a date. */
 function spansOf({ rules }: Hours, date: string): HoursRule["spans"] {
   const weekday = new Date(`${date}T00:00:00Z`).getUTCDay();
-  const dayOfYear = Number(date.slice(5, 7)) * 100 + Number(date.slice(8));
+  // As in a season: month × 100 + day.
+  const monthAndDay = Number(date.slice(5, 7)) * 100 + Number(date.slice(8));
   let spans: HoursRule["spans"] = [];
   for (const rule of rules) {
-    if (!rule.weekdays.has(weekday) || !isInSeason(rule.season, dayOfYear)) continue;
+    if (!rule.weekdays.has(weekday) || !isInSeason(rule.season, monthAndDay)) continue;
     spans = rule.isAdded ? [...spans, ...rule.spans] : rule.spans;
   }
   return spans;
 }
 
-function isInSeason(season: Season | undefined, dayOfYear: number): boolean {
+function isInSeason(season: Season | undefined, monthAndDay: number): boolean {
   if (season === undefined) return true;
   const { start, end } = season;
-  return start <= end ? dayOfYear >= start && dayOfYear <= end : dayOfYear >= start || dayOfYear <= end;
+  return start <= end ? monthAndDay >= start && monthAndDay <= end : monthAndDay >= start || monthAndDay <= end;
 }
 
 /** Hours in the form of GBFS 2.3: the hours of each weekday, and the dates of the season. */

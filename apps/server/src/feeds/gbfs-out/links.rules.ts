@@ -7,11 +7,14 @@ export interface Links {
   readonly android?: string | undefined;
 }
 
+/** The system's apps, by platform. */
 type Apps = FactsOf<"system">["rental_apps"];
 
 /**
  * Returns a function that builds an id's links from a template.
+ * @param templates the operator's, by platform; undefined: none
  * @param placeholder the part of a template that the id replaces
+ * @param apps the system's apps. Without one, a link into an app is left out.
  */
 export function linkWriter(
   templates: Links | undefined,

@@ -116,14 +116,17 @@ export async function countPublished(
   return oneRow(await db.query<{ stations: number; vehicles: number }>(countThings, [systemId]));
 }
 
+/** Returns the published stations, in the order of their ids. */
 export function listPublishedStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
   return db.query<PublishedStation>(listStations, [systemId]);
 }
 
+/** Returns the ids of the published stations. */
 export async function listPublishedStationIds(db: Queryable, systemId: string): Promise<ReadonlySet<string>> {
   return new Set((await db.query<{ id: string }>(listStationIds, [systemId])).map(({ id }) => id));
 }
 
+/** Tells whether a system has a published station. */
 export async function hasPublishedStations(db: Queryable, systemId: string): Promise<boolean> {
   return oneRow(await db.query<{ found: boolean }>(hasStations, [systemId])).found;
 }
@@ -133,6 +136,7 @@ export async function hasUntypedCounts(db: Queryable, systemId: string): Promise
   return oneRow(await db.query<{ found: boolean }>(hasUntyped, [systemId])).found;
 }
 
+/** Returns the published bikes, in the order of their public ids. Bikes that have none yet are left out. */
 export function listPublishedBikes(db: Queryable, systemId: string): Promise<PublishedBike[]> {
   return db.query<PublishedBike>(listBikes, [systemId]);
 }
@@ -203,6 +207,7 @@ export async function lockPublication(tx: Transaction, key: FeedKey): Promise<Pu
   return oneRow(await tx.query<Publication>(lock, key));
 }
 
+/** Stores a feed's publication, which the caller has locked. */
 export async function updatePublication(tx: Transaction, key: FeedKey, publication: Publication): Promise<void> {
   await tx.query(update, [...key, publication.digest, publication.last_updated, publication.shares_second]);
 }

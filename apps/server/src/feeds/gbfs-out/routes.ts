@@ -37,7 +37,7 @@ interface FeedAddress {
 }
 
 /** The version whose list of versions includes all versions. */
-const NEWEST = "3.1-RC3";
+const NEWEST = "3.1-RC3"; // other versions must leave out this release candidate
 
 /** Routes of the public feeds. They cache documents as bytes, because all callers read the same few. */
 export function gbfsRoutes(
@@ -47,6 +47,7 @@ export function gbfsRoutes(
 ): RouterImplementation<typeof gbfsContract> {
   const zones = createZonePages(context);
 
+  /** Responds with the document at an address. @throws ServiceError `not_found` */
   async function answer(address: FeedAddress, { request, reply }: Call) {
     const version = gbfsVersionPaths.get(address.version);
     if (version === undefined) {
@@ -60,6 +61,7 @@ export function gbfsRoutes(
     return send(await pageOf({ ...main, language }), request, reply);
   }
 
+  /** Returns the id of the named system, or of the first. @throws ServiceError `not_found` */
   async function findSystem(named: string | undefined): Promise<string> {
     const id = named ?? (await systems.first());
     if (id === undefined) throw serviceError("not_found", "noSystem");
@@ -67,7 +69,10 @@ export function gbfsRoutes(
     return id;
   }
 
-  /** Returns the language of the document; undefined when it equals the document in the main language. */
+  /**
+   * Returns the language of the document; undefined when it equals the document in the main language.
+   * @throws ServiceError `not_found` when the system has no such language. From GBFS 3.0 on, no path has a language.
+   */
   async function findLanguage(main: DocumentName, named: string): Promise<string | undefined> {
     if (isAtLeast(main.version, "3.0")) throw serviceError("not_found", "path");
     const { languages } = await pageOf({ ...main, feed: "system_information" });
@@ -77,11 +82,13 @@ export function gbfsRoutes(
     return named === languages[0] || main.feed === "gbfs" || !hasTexts(main.feed) ? undefined : named;
   }
 
+  /** Returns the page of a document, from the cache if it is there. @throws ServiceError */
   async function pageOf(document: DocumentName): Promise<GbfsPage> {
     const { systemId, version, feed, language = "" } = document;
     const make = async () => {
       if (feed === "geofencing_zones") return zones(document);
       if (feed !== "gbfs") return makePage(context, document);
+      // The list names the zones only if there are some. Their page is cached for long, so this seldom reads them.
       const ofZones = await zones({ systemId, version, feed: "geofencing_zones" });
       return makePage(context, document, !(ofZones instanceof ServiceError));
     };

@@ -127,6 +127,7 @@ export async function gbfsDocument(
     const data = await dataOf({ ...context, tx, city, now: clock(), hasZones }, document);
     if (data === undefined) throw serviceError("not_found", "feedOfSystem");
     const ttl = feed === "station_status" || feed === "vehicle_status" ? STATUS_TTL_SECONDS : DESCRIPTION_TTL_SECONDS;
+    // The document without its `last_updated`, so that equal content has an equal digest.
     const content = `"ttl":${ttl},"version":"${version}","data":${data}}`;
     const published = publish(held, hash("sha256", content, "buffer"), clock());
     if (published !== held) await updatePublication(tx, key, published);
@@ -160,6 +161,7 @@ export async function zonesState({ db }: GbfsContext, systemId: string): Promise
 /** Days for which the feeds of a system stay available after its last day. */
 const DAYS_AFTER_END = 30;
 
+/** Tells whether a system's feeds are no longer available. */
 function hasEnded(system: KnownSystem, now: number): boolean {
   const { termination_date: end } = system.facts;
   return end !== undefined && localTime(now, timeZoneOf(system)).date > dayAfter(end, DAYS_AFTER_END);
@@ -206,17 +208,22 @@ const everySystemHas: ReadonlySet<FeedName> = new Set([
   "system_alerts",
 ]);
 
+/** Tells whether a system has a feed, so that `gbfs.json` lists it. */
 async function hasContent(inputs: Inputs, version: PublishedGbfsVersion, feed: Exclude<FeedName, "gbfs">) {
   if (feed === "geofencing_zones" && inputs.hasZones !== undefined) return inputs.hasZones;
   return everySystemHas.has(feed) || (await canonical[feed](inputs, version)) !== undefined;
 }
 
+/** Builds a feed's canonical `data`. Only feeds that contain addresses depend on the version. */
 type Canonical<Feed extends GbfsFeedName> = (
   inputs: Inputs,
   version: PublishedGbfsVersion,
 ) => FeedData<Feed> | undefined | Promise<FeedData<Feed> | undefined>;
 
-/** Functions that build the canonical `data` of each feed. They return undefined when the system does not have the feed. */
+/**
+ * Functions that build each feed's `data` in canonical form (the newest version's, all languages), which `writeData` turns
+ * into a version. They return undefined when the system does not have the feed.
+ */
 const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed> } = {
   gbfs_versions: ({ city: { system }, baseUrl }, version) => versionsOf({ baseUrl: baseUrl(), system }, version),
   manifest: async ({ tx, baseUrl }, version) => manifest(await knownSystems(tx), baseUrl(), version),
@@ -275,6 +282,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
   },
 };
 
+/** Reads what both feeds of stations are built from. */
 async function stationInputs({ tx, city: { system, stationFacts } }: Inputs) {
   return { system, stations: await listPublishedStations(tx, system.id), facts: await stationFacts() };
 }
@@ -305,7 +313,7 @@ export function publish(held: Publication, digest: Uint8Array, now: number): Pub
   return { digest, last_updated: new Date(at), shares_second: at === before };
 }
 
-/** The facts about a system, its types, plans, regions, stations and bikes. Each part is read when it is first needed. */
+/** What is known of a system and of its parts. The parts are read when they are first needed. */
 interface KnownCity {
   readonly system: KnownSystem;
   readonly types: () => Promise<readonly Known<TypeFacts>[]>;
@@ -333,6 +341,7 @@ async function knownSystems(tx: Queryable): Promise<KnownSystem[]> {
 async function knownCity(tx: Queryable, systemId: string): Promise<KnownCity | undefined> {
   const system = await describedSystem(tx, systemId);
   if (system === undefined) return undefined;
+  // Returns a function that reads the descriptions of one kind, once.
   const all = <Kind extends "vehicle_type" | "region" | "pricing_plan">(kind: Kind) =>
     once(async () => (await describedAll(tx, systemId, kind)).map(({ id, published }) => ({ id, facts: published })));
   return {
@@ -353,6 +362,7 @@ async function knownCity(tx: Queryable, systemId: string): Promise<KnownCity | u
  */
 function withHours(id: string, { published, from }: Described<"system">): KnownSystem {
   const { rental_hours, calendars, ...facts }: FactsOf<"system"> & SaidHours = published;
+  // `from` tells where each fact comes from: the operator, a source, or this service's defaults.
   if (from.opening_hours !== "default") return { id, facts };
   const saidHours = { rental_hours, calendars };
   return { id, facts: { ...facts, opening_hours: openingHoursOf(saidHours) }, saidHours };

@@ -51,6 +51,7 @@ export function writeData<Feed extends GbfsFeedName>(
   return JSON.stringify(convert(data, languages));
 }
 
+/** The conversions that were made, by version and feed. */
 const converters = new Map<string, Convert>();
 const same: Convert = (value) => value;
 
@@ -108,6 +109,7 @@ function objectConverter(
   };
 }
 
+/** Makes the conversion of a value; undefined: the version has it in canonical form. */
 function converterOf(type: FieldType, version: GbfsVersion): Convert | undefined {
   const isSince30 = isAtLeast(version, "3.0");
   switch (type.kind) {
@@ -127,21 +129,25 @@ function converterOf(type: FieldType, version: GbfsVersion): Convert | undefined
   }
 }
 
+/** Makes the conversion of a list from that of its items. */
 function listConverter(convert: Convert | undefined): Convert | undefined {
   return convert && ((items, languages) => (items as readonly unknown[]).map((item) => convert(item, languages)));
 }
 
+/** Chooses one text of several languages: that of the document, of the system, or the first. */
 const oneText: Convert = (value, languages) => {
   const texts = value as readonly LocalText[];
   const inLanguage = (wanted: string) => texts.find(({ language }) => language === wanted);
   return (inLanguage(languages.wanted) ?? inLanguage(languages.main) ?? texts[0])?.text;
 };
 
+/** Converts an instant to seconds since 1970. Older versions reject times before GBFS existed. */
 const seconds: Convert = (instant) => Math.floor(Math.max(Date.parse(String(instant)), EARLIEST_MS) / 1000);
 
 /** Leaves out a phone number without a country code. GBFS 3.0 does not accept it, but older versions do. */
 const internationalPhone: Convert = (value) => (INTERNATIONAL_PHONE.test(String(value)) ? value : undefined);
 
+/** Derives the value of a field from a canonical record. */
 type Derive = (record: CanonicalRecord, languages: DocumentLanguages) => unknown;
 
 /** Fields that versions before 3.0 define differently. */
@@ -192,6 +198,7 @@ export function hasTexts(feed: GbfsFeedName): boolean {
   return someField(gbfsFeeds[feed].fields, ({ kind }) => kind === "text" || kind === "textUri");
 }
 
+/** Tells whether a field of an object matches, at any depth. */
 function someField(fields: Fields, matches: (type: FieldType) => boolean): boolean {
   const isIn = (type: FieldType): boolean =>
     matches(type) ||

@@ -55,10 +55,12 @@ function closed({ coordinates }: MultiPolygon): MultiPolygon | undefined {
   return polygons.length === 0 ? undefined : { type: "MultiPolygon", coordinates: polygons };
 }
 
+/** Tells whether a closed ring has at least three corners. */
 function hasArea(ring: Ring | undefined): ring is Ring {
   return ring !== undefined && ring.length >= 4;
 }
 
+/** Returns a ring whose first point is repeated at the end. */
 function closedRing(ring: Ring): Ring {
   const [first] = ring;
   const last = ring.at(-1);

@@ -80,6 +80,7 @@ export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | und
   return system?.publishedId;
 }
 
+/** The changes of a snapshot without a feed of vehicles. */
 const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, ownedByOthers: [], cancelled: 0 };
 
 /**
@@ -106,6 +107,7 @@ class TrialEnds extends Error {
   }
 }
 
+/** Applies a snapshot as a command of the fleet. @throws TrialEnds at the end of a trial */
 function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
   const { systemId, source, now, ids } = context;
   return runCommand({ db, clock: () => now, ids }, systemId, async (command) => {
@@ -128,23 +130,24 @@ function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: Gbfs
     const stations = await writeStations(command, plan);
     const vehiclesAt = vehicles ? Math.max(vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
     await updateSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
-    const said = await updateDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
-    const alerts = await applyAlertFeed(command, source, said);
+    const newDescriptions = await updateDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
+    const alerts = await applyAlertFeed(command, source, newDescriptions);
     const applied = { stations, bikes, alerts, late: lateFeeds(times, snapshot) };
     if (context.isTrial === true) throw new TrialEnds(applied);
     return applied;
   });
 }
 
+/** The changes of a snapshot without new alerts. */
 const NO_ALERTS: AppliedAlerts = { opened: 0, changed: 0, ended: 0, ignored: 0 };
 
 /** Replaces the source's alerts by those of its feed, if the feed's content is new. */
 async function applyAlertFeed(
   command: FleetCommand,
   source: string,
-  said: readonly Description[],
+  newDescriptions: readonly Description[],
 ): Promise<AppliedAlerts> {
-  const feed = said.find((description) => description.feed === "system_alerts");
+  const feed = newDescriptions.find((description) => description.feed === "system_alerts");
   // The JSON is in canonical form, because `readDescription` wrote it.
   return feed === undefined ? NO_ALERTS : applyAlerts(command, source, JSON.parse(feed.json) as AlertRecord[]);
 }
@@ -172,6 +175,7 @@ function stationsOfParked(feed: Feed<VehicleReport> | undefined): ReadonlySet<st
   return ids;
 }
 
+/** Returns the names of the snapshot's feeds that are older than applied ones. */
 function lateFeeds(times: SourceTimes, { information, status, vehicles }: GbfsSnapshot): string[] {
   return [
     ...(isLate(information, times.information?.latest) ? [information.name] : []),
@@ -180,6 +184,7 @@ function lateFeeds(times: SourceTimes, { information, status, vehicles }: GbfsSn
   ];
 }
 
+/** Tells whether a feed is older than the latest applied one. @param latest milliseconds since 1970; undefined: none was */
 function isLate<Content>(feed: Feed<Content> | undefined, latest: number | undefined): feed is Feed<Content> {
   return feed !== undefined && latest !== undefined && feed.at < latest;
 }

@@ -40,6 +40,7 @@ export interface Description {
    * `geofencing_zones`. Equal content has equal JSON. It stays text because the zones of a city have megabytes.
    */
   readonly json: string;
+  /** A hash of `json`, by which new content is recognised. */
   readonly digest: string;
   /** The `system_id` that `system_information` gives. */
   readonly publishedId?: string;
@@ -84,6 +85,7 @@ export function readDescription(
   };
 }
 
+/** Reads `system_information`, whose `data` is the only record. */
 function readSystem(
   data: JsonObject,
   context: DocumentContext,
@@ -92,6 +94,7 @@ function readSystem(
   const { languages } = data;
   const language = languageFrom(Array.isArray(languages) ? languages[0] : data["language"]);
   const reader = new RecordReader(data, null, { ...context, language: language ?? context.language });
+  // Gives the language in the fields of old and new versions, because canonical form has both.
   const known =
     language === undefined ? {} : { language, languages: Array.isArray(languages) ? languages : [language] };
   const system = readObject(gbfsFeeds.system_information.fields, { ...data, ...known }, reader, "") ?? {};
@@ -112,6 +115,7 @@ function readData(
 ): Pick<Description, "json" | "ids"> {
   if (feed === "geofencing_zones") return { json: readZones(data, context), ids: [] };
   const { fields, records }: GbfsFeed = gbfsFeeds[feed];
+  // A feed whose items have no ids, such as `system_hours`, has one field: its list.
   const [list] = records ? [records.list] : Object.keys(fields);
   if (list === undefined) throw new Error(`The table of feeds has no field of ${feed}.`);
   const items = itemsIn(feed, data, list);
@@ -122,6 +126,7 @@ function readData(
   return { json: `[${read.join(",")}]`, ids: [...(byId?.keys() ?? [])] };
 }
 
+/** Returns the items of a list in `data`. @throws FeedFailure when there is no such list, or it has too many items */
 function itemsIn(feed: DescriptiveFeed, data: JsonObject, list: string): readonly unknown[] {
   const items = data[list];
   if (!Array.isArray(items)) throw new FeedFailure(feed, `it has no list \`${list}\` in its \`data\``);

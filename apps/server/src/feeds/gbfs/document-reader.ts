@@ -27,6 +27,7 @@ export interface DocumentReader {
   release(): Promise<void>;
 }
 
+/** The limits of the thread. Tests make them small. */
 export interface DocumentReaderLimits {
   readonly heapMiB?: number;
   readonly timeoutMs?: number;
@@ -41,6 +42,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
   const { heapMiB = HEAP_MIB, timeoutMs = READ_TIMEOUT_MS } = limits;
   const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 32 };
   let thread: Worker | undefined;
+  /** Resolves when the latest `read` has ended: the thread reads one document at a time. */
   let last: Promise<unknown> = Promise.resolve();
 
   async function read(request: Omit<ReadRequest, "read">, name: DocumentName): Promise<DocumentContent> {

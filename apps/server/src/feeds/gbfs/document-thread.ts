@@ -2,6 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { type DocumentContent, type DocumentName, readDocument, type Translation } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
+/** A request to parse a document. `read` is the document's name. */
 export interface ReadRequest {
   readonly read: DocumentName;
   readonly bytes: Uint8Array;
@@ -27,12 +28,14 @@ interface DocumentChunk {
 /** Records in a chunk. Too high: blocks the main thread while it copies them. */
 const CHUNK_RECORDS = 2_000;
 
+/** The records of the latest document that were not sent yet. */
 let records: Iterator<[string, object], undefined> = [][Symbol.iterator]();
 
 parentPort?.on("message", (request: ThreadRequest) => {
   parentPort?.postMessage(request.read === "more" ? nextChunk() : read(request));
 });
 
+/** Parses a document. Returns it with its first records. */
 function read({ read: name, bytes, now, language, translations }: ReadRequest): ThreadAnswer {
   try {
     const document = readDocument(name, bytes, now, language, translations);

@@ -91,14 +91,15 @@ export function dataAge(
 ): DataAge | undefined {
   if (seconds === null) return undefined;
   const staleMs = seconds * 1_000;
-  const [saidMs, unchangedMs] = [at, since].map((each) => each && Math.max(0, now - each.getTime()));
-  if (at !== null && typeof saidMs === "number" && saidMs > staleMs)
-    return { ageMs: saidMs, reason: `its data are of ${utcMinute(at)} (last_updated)` };
+  // The age by `last_updated`, and the time without a change of the records; null: not known.
+  const [statedMs, unchangedMs] = [at, since].map((each) => each && Math.max(0, now - each.getTime()));
+  if (at !== null && typeof statedMs === "number" && statedMs > staleMs)
+    return { ageMs: statedMs, reason: `its data are of ${utcMinute(at)} (last_updated)` };
   if (since !== null && typeof unchangedMs === "number" && unchangedMs > Math.max(MAX_UNCHANGED_MS, staleMs)) {
     const why = at === null ? "it has no last_updated" : "last_updated goes on";
     return { ageMs: unchangedMs, reason: `none of its records has changed since ${utcMinute(since)}, and ${why}` };
   }
-  const ageMs = saidMs ?? unchangedMs;
+  const ageMs = statedMs ?? unchangedMs;
   return typeof ageMs === "number" ? { ageMs, reason: undefined } : undefined;
 }
 
@@ -115,6 +116,7 @@ export interface FeedHealth {
   readonly retryAt: number;
 }
 
+/** The health of a feed that was never fetched. */
 export const UNKNOWN_HEALTH: FeedHealth = {
   goodAt: undefined,
   failures: 0,
@@ -133,6 +135,7 @@ const MAX_RETRY_AFTER_MS = 60 * 60_000;
 /** Maximum doublings of a pause. After so many, any interval exceeds `MAX_BACKOFF_MS`. */
 const MAX_DOUBLINGS = 20;
 
+/** A failure to fetch or read a feed. */
 interface PollFailure {
   readonly now: number;
   readonly message: string;
@@ -141,6 +144,7 @@ interface PollFailure {
   readonly intervalMs: number;
 }
 
+/** Returns a feed's health after it was fetched and read, whether it had changed or not. */
 export function afterSuccess(now: number): FeedHealth {
   return { ...UNKNOWN_HEALTH, goodAt: now };
 }
@@ -189,6 +193,7 @@ export function mayPollUntil(polledAt: number, intervalMs: number): number {
   return polledAt + 2 * intervalMs + POLL_SLACK_MS;
 }
 
+/** Tells whether a feed has failed since it was last fetched and read. */
 export function isFailing({ failures }: FeedHealth): boolean {
   return failures > 0;
 }

@@ -98,6 +98,7 @@ export function readFeed<Content extends object>(
   };
 }
 
+/** Returns the list of records. @throws FeedFailure when there is none, or it is too long */
 function listIn(name: string, { lists, maxRecords }: FeedFormat<unknown>, document: unknown): readonly unknown[] {
   const data = dataOf(name, document);
   const items = lists.map((list) => data[list]).find((list) => Array.isArray(list));
@@ -106,6 +107,7 @@ function listIn(name: string, { lists, maxRecords }: FeedFormat<unknown>, docume
   throw FeedFailure.from(name, tooManyRecords(maxRecords));
 }
 
+/** An item of the list of records, as it was read. */
 interface Item<Content> {
   /** Null: the item has no valid id. Its `content` is then a rejection. */
   readonly id: string | null;

@@ -49,6 +49,7 @@ const listPolledSince = statement(
 /** What the database stores about the age of a feed's data after a poll. */
 export type FeedDataAge = StoredAge & { readonly feed: string };
 
+/** A poll, as far as the health of its feeds is concerned. */
 interface FeedPoll {
   readonly systemId: string;
   readonly source: string;
@@ -123,6 +124,7 @@ export interface SourcePoll {
   readonly message: string | null;
 }
 
+/** Writes the health of a source after a poll. A process that follows it does so after each poll. */
 export async function updateSourceHealth(
   db: Queryable,
   { systemId, source, now, location, intervalMs, message }: SourcePoll,
@@ -180,10 +182,12 @@ const listMissing = statement(
 /** The number of a source's stations with a status. */
 export type StationCount = Pick<Tables["stations"], "source" | "status"> & { readonly n: number };
 
+/** Counts all stations of a system, including removed ones, by source and status. */
 export function countStationsBySource(db: Queryable, systemId: string): Promise<StationCount[]> {
   return db.query<StationCount>(countStations, [systemId]);
 }
 
+/** Counts the bikes of a system that are not removed, by source. */
 export function countBikesBySource(
   db: Queryable,
   systemId: string,

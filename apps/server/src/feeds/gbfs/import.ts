@@ -27,7 +27,10 @@ export interface GbfsImport extends Omit<ApplyContext, "now"> {
   readonly actor: string;
 }
 
-/** How many stations, or how many bikes, an import changed. */
+/**
+ * How many stations, or how many bikes, one snapshot changed. The record of an import has the sums of both
+ * (`ImportCounts` of `imports/service.ts`).
+ */
 export interface ImportCounts {
   readonly created: number;
   readonly updated: number;
@@ -101,17 +104,19 @@ export async function importGbfs(
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
   const reading = { ...(await readSnapshot(source, context.now)), isWhole: true };
   const { information, status, vehicles } = reading.snapshot;
-  const isAnyUsable = information ?? status ?? vehicles;
+  // Any feed of the fleet that could be read.
+  const usable = information ?? status ?? vehicles;
   const isDescribed = (reading.snapshot.descriptions ?? []).some(({ feed }) => feed !== "system_information");
   // A source without stations and vehicles may still describe prices or zones, for a fleet that the operator reports itself.
   // If it has such a feed and the feed failed, the import fails.
-  if (isAnyUsable === undefined && (!isDescribed || reading.failures.some(({ feed }) => OF_FLEET.has(feed))))
+  if (usable === undefined && (!isDescribed || reading.failures.some(({ feed }) => OF_FLEET.has(feed))))
     throw nothingUsable(reading.failures);
   const unread = ((await source.names?.()) ?? []).filter((name) => !READ.has(name));
   const outcome = await applyReading(db, context, reading);
   return { ...outcome, notTaken: [...outcome.notTaken, ...unread].toSorted() };
 }
 
+/** The feeds of stations and vehicles. */
 const OF_FLEET: ReadonlySet<string> = new Set([
   ...["station_information", "station_status", "vehicle_status", "free_bike_status"],
 ]);
@@ -119,6 +124,7 @@ const OF_FLEET: ReadonlySet<string> = new Set([
 /** Feeds that are read, and feeds whose content the service does not need. All others are reported as not taken. */
 const READ: ReadonlySet<string> = new Set(["gbfs", "gbfs_versions", "manifest", ...OF_FLEET, ...descriptiveFeeds]);
 
+/** Returns the failure of an import that found no usable feed of stations or vehicles. */
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
   const none = "The source has no station_information, station_status, free_bike_status or vehicle_status";
   if (failures.length === 0) return new FeedFailure("gbfs", `${none}; nothing was changed.`);
@@ -126,7 +132,7 @@ function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
   return new FeedFailure("gbfs", `${none} that can be used; nothing was changed:${reasons}`);
 }
 
-/** Imports the feeds of a source in one transaction. */
+/** Applies what was read of a source, in one transaction. Returns the changes with all problems. */
 export async function applyReading(
   db: Queryable,
   context: ApplyContext,
@@ -149,6 +155,7 @@ export async function applyReading(
   };
 }
 
+/** Returns the counts of an applied feed. @param unusable records that could not be read */
 function countsOf(
   { created, updated, unchanged, removed, ownedByOthers }: Applied["stations" | "bikes"],
   unusable: number,
@@ -162,6 +169,7 @@ function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stat
   const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);
   if (feeds.length === 0) return false;
   if (feeds.every(({ name }) => late.includes(name))) return true;
+  // Nothing is stored either if every station and every bike belongs to another source.
   const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
   return stations.ownedByOthers.length === named.size && bikes.ownedByOthers.length === (vehicles?.records.size ?? 0);
 }

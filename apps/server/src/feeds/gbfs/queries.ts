@@ -47,6 +47,7 @@ export async function lockSourceTimes(tx: Transaction, systemId: string, source:
   };
 }
 
+/** Stores the times of a source. The caller has locked them with `lockSourceTimes`. */
 export async function updateSourceTimes(
   tx: Transaction,
   systemId: string,

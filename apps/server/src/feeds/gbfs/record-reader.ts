@@ -84,6 +84,7 @@ export class RecordReader implements ReadingContext {
    * Reads the record's facts: the fields that have no column. Returns them in canonical form as JSON, so that equal facts
    * are equal texts. Null: there are none.
    * @param maxLength the maximum length of the JSON. The largest fields are left out if it is longer.
+   * @param record the record with the names of the newest version; `raw` may have older ones
    */
   facts(fields: readonly (readonly [string, Field])[], maxLength: number, record = this.raw): string | null {
     const facts: Record<string, unknown> = {};
@@ -110,10 +111,12 @@ export class RecordReader implements ReadingContext {
     return meaning ?? null;
   }
 
+  /** Reads an id; null: it is missing or invalid. */
   identifier(field: string): string | null {
     return this.meaning(field, identifierFrom, "not_an_identifier");
   }
 
+  /** Reads a text in one language, and shortens one that is too long. Null: it is missing or invalid. */
   text(field: string): string | null {
     const text = this.meaning(field, textFrom, "not_a_string");
     if (text === null || text.length <= MAX_TEXT_LENGTH) return text;
@@ -175,6 +178,7 @@ export class RecordReader implements ReadingContext {
     return null;
   }
 
+  /** Tells whether the record has a value for a field, valid or not. */
   #isGiven(field: string): boolean {
     return this.raw[field] !== undefined && this.raw[field] !== null;
   }

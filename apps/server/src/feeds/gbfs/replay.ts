@@ -11,6 +11,7 @@ import { readDocument } from "./documents.ts";
 import { FeedFailure, type Problem, rejectedFeed } from "./problems.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 
+/** What to replay, and the dependencies. */
 export interface ReplayOptions {
   readonly db: Queryable;
   /** Milliseconds since 1970. */
@@ -21,7 +22,10 @@ export interface ReplayOptions {
   readonly source: string;
   /** The path of a file with one `station_status` document on each line, plain or compressed with gzip. */
   readonly file: string;
-  /** The path of a `station_information` document. Without it, the status of unknown stations waits for a later document. */
+  /**
+   * The path of a `station_information` document. Without it, the status of stations that the system does not know waits
+   * until a `station_information` with them is imported.
+   */
   readonly information?: string | undefined;
   /** Called after each snapshot with the number of snapshots so far, and its `last_updated` in milliseconds since 1970. */
   readonly onProgress?: (progress: { readonly snapshots: number; readonly at: number }) => void;
@@ -95,6 +99,7 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
   return { snapshots, events, failed, waiting, problems };
 }
 
+/** Reads the `station_information` document. @throws FeedFailure */
 async function readInformation(path: string, now: number) {
   const feed = "station_information";
   const bytes = await readFile(path).catch((error: unknown) => {

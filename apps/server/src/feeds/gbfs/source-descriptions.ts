@@ -36,6 +36,7 @@ export async function listDescriptions(
   return documents.map(({ feed, content }) => ({ feed, content: currentContent(feed, content) }) as SourceDescription);
 }
 
+/** The feeds whose ids an earlier release stored under the name `id`, with the names that they have in GBFS. */
 const oldIds: Readonly<Record<string, string>> = { vehicle_types: "vehicle_type_id", system_regions: "region_id" };
 
 /**

@@ -26,6 +26,7 @@ export interface ImportProgress {
 }
 
 const stored = columnsOfTable("imports").without("system_id");
+/** The columns that a new record sets. `detail` is JSON, which is passed as text. */
 const written = stored
   .without("first_at", "last_at", "undone_at", "removed")
   .and<{ readonly detail: string }>({ detail: arrayOf("jsonb") });
@@ -114,6 +115,7 @@ const setUndone = statement(
   "update imports set status = 'undone', undone_at = $3 where system_id = $1 and id = $2",
 );
 
+/** Inserts the record of an import, without the columns that are set later: the times of its rides, and its undo. */
 export async function insertImport(
   db: Queryable,
   systemId: string,
@@ -142,11 +144,12 @@ export async function listUndoing(db: Queryable, systemId: string): Promise<stri
   return (await db.query<Pick<ImportRow, "id">>(undoing, [systemId])).map(({ id }) => id);
 }
 
+/** Returns an import; undefined: there is no record with this id. */
 export async function findImport(db: Queryable, systemId: string, id: string): Promise<ImportRow | undefined> {
   return (await db.query<ImportRow>(find, [systemId, id]))[0];
 }
 
-/** Returns the import, locked until the transaction ends. */
+/** Like `findImport`, and locks the record until the transaction ends. */
 export async function lockImport(tx: Transaction, systemId: string, id: string): Promise<ImportRow | undefined> {
   return (await tx.query<ImportRow>(lockOne, [systemId, id]))[0];
 }
@@ -215,6 +218,7 @@ export async function updateImportRemoved(tx: Transaction, systemId: string, id:
   await tx.query(addRemoved, [systemId, id, rides]);
 }
 
+/** Marks an import as undone. @param at when its undo ended */
 export async function updateImportUndone(tx: Transaction, systemId: string, id: string, at: Date): Promise<void> {
   await tx.query(setUndone, [systemId, id, at]);
 }
@@ -237,6 +241,7 @@ const upsert = statement(
 
 const deleteOne = statement("runningImports.delete", "delete from running_imports where system_id = $1 and id = $2");
 
+// The progress of an import whose process was killed: it is not deleted by the import itself.
 const deleteDead = statement(
   "runningImports.deleteDead",
   "delete from running_imports where system_id = $1 and alive_until < now() - interval '1 hour'",
@@ -280,6 +285,7 @@ export interface RunningImportsRow extends ProgressRow {
   readonly idle_seconds: number;
 }
 
+/** Returns the imports of a system that run now, added up by kind. */
 export function listRunningImports(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
   return db.query<RunningImportsRow>(sums, [systemId]);
 }
@@ -362,7 +368,7 @@ export async function listReportEntries(
 interface SourceState {
   readonly stations: number;
   readonly bikes: number;
-  /** Stations and bikes of the source that were written at another time than `writtenAt`. */
+  /** Stations and bikes of the source that something has changed since the import wrote them (at `writtenAt`). */
   readonly changed: number;
   /** Stations and bikes of the source that a ride, a reservation or a bike of another source refers to. */
   readonly uses: number;
@@ -408,6 +414,7 @@ const state = statement(
        or id in (select bike_id from reservations where system_id = $1)) as uses`,
 );
 
+// Also deletes the stations' history of changes (`forgetDeleted`).
 const deleteStations = statement(
   "sourceRemoval.deleteStations",
   `with deleted as (delete from stations where system_id = $1 and source = $2 returning id),

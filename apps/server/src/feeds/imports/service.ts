@@ -89,6 +89,7 @@ export function runningImportsOf(db: Queryable, systemId: string): Promise<Runni
 export { findImport, type ImportRow, listImports } from "./queries.ts";
 export { findImportReport as importReport, listReportEntries as reportEntries } from "./queries.ts";
 
+/** What is known of an import when it begins. */
 export interface ImportStart {
   readonly systemId: string;
   /** The import's id, which is also the name of its report. */
@@ -106,7 +107,7 @@ export interface ImportReport extends ReportSummary {
   readonly path: string | null;
 }
 
-/** The result of an import. */
+/** The numbers of an import's record. Those of a feed's import are sums over its stations and bikes. */
 export interface ImportCounts {
   /** Rides, or stations and bikes. */
   readonly created: number;
@@ -132,7 +133,7 @@ export function recordImport(
   report: ImportReport,
 ): Promise<void> {
   return db.transaction(async (tx) => {
-    await write(tx, by, start, "done", counts, report.path);
+    await insertRecord(tx, by, start, "done", counts, report.path);
     await keepReport(tx, start.systemId, start.id, report);
   });
 }
@@ -150,15 +151,16 @@ async function keepReport(tx: Queryable, systemId: string, id: string, report: I
   if (report.first.length > 0) await insertImportReport(tx, systemId, id, report);
 }
 
+/** The numbers of an import that has only begun. */
 const NOTHING: ImportCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0, stationsCreated: 0 };
 
 /** Records an import that begins. Each transaction of the import then adds to the record with `addToImport`. */
 export function beginImport(db: Queryable, by: Omit<ActorContext, "db">, start: ImportStart): Promise<void> {
-  return write(db, by, start, "running", NOTHING, null);
+  return insertRecord(db, by, start, "running", NOTHING, null);
 }
 
 /** Inserts the record of an import, and an entry of the audit log. */
-function write(
+function insertRecord(
   db: Queryable,
   by: Omit<ActorContext, "db">,
   { systemId, id, kind, source, at, detail }: ImportStart,

@@ -28,6 +28,12 @@ import {
   updateImportUndone,
 } from "./queries.ts";
 
+/*
+ * Undoes imports. The dashboard's endpoints use `createRunningUndos`, which undoes imports in the background. The command
+ * and the uploads wait for `undoImport`. An undo first decides whether the import can be undone (`beginUndo`). That of a
+ * feed happens in the same transaction. That of trips then deletes the rides batch by batch (`completeUndo`).
+ */
+
 /** Undoes imports in the background, because removing millions of rides takes minutes. */
 export interface RunningUndos {
   /**
@@ -44,6 +50,7 @@ export interface RunningUndos {
   close(): Promise<void>;
 }
 
+/** The dependencies of undos in the background. */
 interface RunningUndosOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -53,17 +60,20 @@ interface RunningUndosOptions {
   readonly decisionTimeoutMs?: number;
 }
 
+/** Default of `decisionTimeoutMs`. */
 const DECISION_TIMEOUT_MS = 5_000;
 
+/** Creates the background work that undoes imports. */
 export function createRunningUndos(options: RunningUndosOptions): RunningUndos {
   const { decisionTimeoutMs = DECISION_TIMEOUT_MS } = options;
   const stop = new AbortController();
   const running = new Map<string, Run>();
-  const runOf = (wish: Wish): Run => {
-    const key = JSON.stringify([wish.systemId, wish.id]);
+  // Returns the running undo of an import, or starts one.
+  const runOf = (request: UndoRequest): Run => {
+    const key = JSON.stringify([request.systemId, request.id]);
     const present = running.get(key);
     if (present !== undefined) return present;
-    const run = beginRun(options, stop.signal, wish);
+    const run = beginRun(options, stop.signal, request);
     running.set(key, run);
     run.ended.then(
       () => running.delete(key),
@@ -98,7 +108,7 @@ export function createRunningUndos(options: RunningUndosOptions): RunningUndos {
 }
 
 /** An import to undo, and who requested the undo. */
-interface Wish {
+interface UndoRequest {
   readonly actor: string;
   readonly systemId: string;
   readonly id: string;
@@ -115,8 +125,8 @@ interface Run {
 }
 
 /** Starts an undo on a connection of its own. */
-function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: AbortSignal, wish: Wish): Run {
-  const { actor, systemId, id } = wish;
+function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: AbortSignal, request: UndoRequest): Run {
+  const { actor, systemId, id } = request;
   // Nobody waits for the decision of a resumed undo, so its rejection is handled here.
   const decision = Promise.withResolvers<true>();
   decision.promise.catch(() => undefined);
@@ -130,7 +140,7 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
   const ended = withoutTimeout(db, work).catch(async (error: unknown) => {
     decision.reject(error);
     if (error instanceof ServiceError) {
-      if (!isAwaited) await recordRejection({ db, clock, ids, actor }, wish, error);
+      if (!isAwaited) await recordRejection({ db, clock, ids, actor }, request, error);
     } else if (!signal.aborted) logger.warn({ err: error, import: id }, "undoing an import was interrupted");
   });
   return {
@@ -141,7 +151,7 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
 }
 
 /** Records the rejection in the audit log, because the caller has already got a response. */
-function recordRejection(context: ActorContext, { systemId, id }: Wish, { httpMessage }: ServiceError): Promise<void> {
+function recordRejection(context: ActorContext, { systemId, id }: UndoRequest, { httpMessage }: ServiceError): Promise<void> {
   const act = { systemId, action: "import.undo_refused", subject: id, detail: { reason: httpMessage } };
   return insertActOf(context, context.db, act);
 }
@@ -266,6 +276,7 @@ function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: 
   });
 }
 
+/** Writes an entry of the audit log: an undo has begun, or that of a feed is done. */
 function recordUndo(
   context: UndoContext,
   tx: Transaction,
@@ -313,6 +324,7 @@ async function completeUndo(
   systemId: string,
   row: ImportRow,
 ): Promise<Undone> {
+  // A random slot of the stored counts for each transaction, so that concurrent transactions rarely lock the same row.
   const slot = () => pickSlot(() => ids.random());
   const rides = ridesOf(systemId, row);
   const deletion = {
