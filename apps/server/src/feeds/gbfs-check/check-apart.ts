@@ -16,6 +16,7 @@ const CONCURRENCY = 2;
 /** Time limit of one check. The largest known feeds take two seconds. */
 const TIMEOUT_MS = 60_000;
 
+/** The number of checks that run, and the functions that let waiting checks begin, the earliest first. */
 let running = 0;
 const waiting: (() => void)[] = [];
 

@@ -17,6 +17,7 @@ import { checkStructure } from "./structure.rules.ts";
 /** All rules that the table of fields (`gbfsFeeds`) cannot express. `structure.rules.ts` checks the table itself. */
 export const rules: readonly Rule[] = [...conditionRules, ...referenceRules, ...contentRules, ...servingRules];
 
+/** When and for whom a feed set is checked. */
 export interface CheckOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -44,6 +45,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
   }
   const findings = log.list();
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
+  // For the consumers that read version 2 when there is one.
   const set2 = files.version2 === undefined ? set : new FeedSet(files.version2, now);
   const system = set.one("system_information")?.data;
   return {
@@ -65,6 +67,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
   };
 }
 
+/** Tells whether a rule applies to the version and the files of a feed set. */
 function isApplicable({ since, needs = [], id }: Rule, set: FeedSet): boolean {
   if (since !== undefined && !isAtLeast(set.version, since)) return false;
   // This rule compares reads over some minutes, which only some checks make.
@@ -76,6 +79,7 @@ function runRule({ id, severity, text, fix, find }: Rule, set: FeedSet, log: Fin
   for (const found of find(set)) log.add({ rule: id, severity, text, fix, ...found });
 }
 
+/** Returns the files of a feed set as the report lists them, the unreadable ones last. */
 function checkedFiles({ documents, failed }: FeedSet): CheckedFile[] {
   return [
     ...documents.map(({ file, name, source, content, records, lastUpdated }) => ({
@@ -96,11 +100,13 @@ function checkedFiles({ documents, failed }: FeedSet): CheckedFile[] {
   ];
 }
 
+/** Returns a text of a feed, shortened; null: it is missing or no text. */
 function briefText(value: unknown): string | null {
   const text = textFrom(value);
   return text === undefined ? null : brief(text);
 }
 
+/** Later times are mistakes of the publisher. RFC 3339 cannot write the year 10000. */
 const GREATEST_MS = Date.UTC(9999, 11, 31);
 
 function isoOf(at: number | undefined): string | null {

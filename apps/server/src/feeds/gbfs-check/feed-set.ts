@@ -24,6 +24,7 @@ export interface FeedFiles {
   readonly followed?: FollowedVehicles | undefined;
 }
 
+/** A file of a feed set as it was read. */
 export interface FeedFile {
   /** The name in gbfs.json: `station_status`. */
   readonly name: string;
@@ -66,12 +67,15 @@ export interface FeedRecord {
   readonly id: string | undefined;
 }
 
+/** A parsed file of a feed set, in a version that has such a file. */
 export interface FeedDocument {
   readonly name: GbfsFeedName | "gbfs";
   /** The name in reports: `station_status.json`, or `en/station_status.json` when there are several languages. */
   readonly file: string;
   readonly language: string | null;
+  /** All of the file. */
   readonly content: JsonObject;
+  /** Its `data`; empty: it has none, or one that is not an object. */
   readonly data: JsonObject;
   readonly records: readonly FeedRecord[];
   /** Milliseconds since 1970. */
@@ -99,6 +103,7 @@ export class FeedSet {
   readonly failed: readonly FailedFile[];
   /** Files that this version of GBFS does not define. */
   readonly unknown: readonly FeedFile[];
+  /** The results of `nameOf`, because rules ask for the fields of every record. */
   readonly #names = new Map<GbfsFeedName, Map<string, string>>();
 
   constructor(files: FeedFiles, now: number) {
@@ -125,6 +130,7 @@ export class FeedSet {
     return all.find(({ language }) => /^en\b/i.test(language ?? "")) ?? all[0];
   }
 
+  /** Returns the records of a feed; empty: the set has no such feed. */
   records(name: GbfsFeedName): readonly FeedRecord[] {
     return this.one(name)?.records ?? [];
   }
@@ -155,6 +161,7 @@ export class FeedSet {
   }
 }
 
+/** A file that is a JSON object, before its version is known. */
 interface Parsed {
   readonly name: GbfsFeedName | "gbfs";
   readonly file: string;
@@ -162,6 +169,7 @@ interface Parsed {
   readonly content: JsonObject;
 }
 
+/** Parses files, and sets aside those that cannot be read and those that no version of GBFS has. */
 function readFiles({ files }: FeedFiles) {
   const parsed: Parsed[] = [];
   const failed: FailedFile[] = [];
@@ -193,10 +201,12 @@ function feedNamed(name: string): GbfsFeedName | "gbfs" | undefined {
   return gbfsFeedNames.find((feed) => gbfsVersions.some((version) => feedNameIn(version, feed) === name));
 }
 
+/** Tells whether a version has a feed under the name that a file has. */
 function isNameIn(version: GbfsVersion, name: GbfsFeedName, written: string): boolean {
   return hasFeed(version, name) && feedNameIn(version, name) === written;
 }
 
+/** Returns the version that gbfs.json declares, or else the first file; undefined: it declares none. */
 function declaredVersion(parsed: readonly Parsed[]): string | undefined {
   const first = parsed.find(({ name }) => name === "gbfs") ?? parsed[0];
   const version = first?.content["version"];
@@ -222,6 +232,7 @@ function documentOf({ name, file, source, content }: Parsed, version: GbfsVersio
   return { name, file, language, source, content, data, records, lastUpdated };
 }
 
+/** Returns the records of a document. Accepts the names of its fields in this version and in the newest. */
 function recordsOf(name: GbfsFeedName, data: JsonObject, version: GbfsVersion): FeedRecord[] {
   const { records }: GbfsFeed = gbfsFeeds[name];
   if (records === undefined) return [];

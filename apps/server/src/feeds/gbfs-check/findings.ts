@@ -19,12 +19,14 @@ const MAX_TEXT_LENGTH = 500;
 
 const RANKS: Readonly<Record<FeedSeverity, number>> = { error: 0, warning: 1, note: 2 };
 
+/** Equal findings, merged. */
 type Group = FeedFinding & { count: number };
 
 /** Collects findings. Merges those that differ only in their record into one, with their number and a few examples. */
 export class FindingLog {
   readonly #groups = new Map<string, Group>();
 
+  /** Adds a finding, or counts it if an equal one was added. */
   add({ path: place, id, value, ...finding }: Finding): void {
     const path = brief(place);
     const { file, text, fix } = finding;

@@ -2,6 +2,7 @@ import { isObject, numberFrom } from "../gbfs/values.ts";
 import type { FeedFiles, FollowedVehicles } from "./feed-set.ts";
 import { objectsIn } from "./rules/rule.ts";
 
+/** How long to read the vehicles, and how. */
 export interface FollowOptions {
   readonly minutes: number;
   /** Reads the file at an address again. */
@@ -22,6 +23,7 @@ const MAX_VEHICLES = 200_000;
 /** Minimum distance that counts as a ride. Too low: inaccurate positions count as rides. */
 const RIDDEN_METRES = 300;
 
+/** Where a vehicle was when it was last seen. */
 interface Seen {
   readonly lat: number;
   readonly lon: number;
@@ -53,7 +55,9 @@ export async function followVehicles(files: FeedFiles, options: FollowOptions): 
 /** Compares the vehicles of several reads. */
 class VehicleWatch {
   readonly #seen = new Map<string, Seen>();
+  /** The ids of vehicles that moved and kept their id. */
   readonly #kept = new Set<string>();
+  /** The values of `last_updated`. */
   readonly #times = new Set<unknown>();
   reads = 0;
 
@@ -87,6 +91,7 @@ class VehicleWatch {
 
 const METRES_PER_DEGREE = 111_200;
 
+/** Returns the approximate distance of two near positions. */
 function metres(a: Seen, b: Seen): number {
   const east = (a.lon - b.lon) * Math.cos((a.lat * Math.PI) / 180);
   return Math.hypot(a.lat - b.lat, east) * METRES_PER_DEGREE;

@@ -14,6 +14,7 @@ import { isObject } from "../gbfs/values.ts";
 /** The beginning of GBFS, in seconds since 1970. From GBFS 1.1 on, no timestamp may be earlier. */
 const EARLIEST_SECONDS = 1_450_155_600;
 
+/** How a kind of value is described and tested. */
 interface Kind {
   /** The expected form, as the end of a sentence that begins with "GBFS 2.3 requires". */
   readonly expected: (version: GbfsVersion, type: FieldType) => string;
@@ -28,7 +29,9 @@ function texts(expected: string, matches: (text: string) => boolean, since: Gbfs
   };
 }
 
+/** The kind of any string. */
 const any = (expected: string) => texts(expected, () => true);
+/** The kind of a string that matches a pattern. */
 const like = (expected: string, pattern: RegExp, since?: GbfsVersion) =>
   texts(expected, (text) => pattern.test(text), since);
 
@@ -45,19 +48,21 @@ function isDate(text: string): boolean {
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }
 
+/** Whether a name is that of a time zone, by name, because asking `Intl` takes long. */
 const zones = new Map<string, boolean>();
 
 function isTimeZone(name: string): boolean {
   const known = zones.get(name);
   if (known !== undefined) return known;
-  let is = /^[A-Z]/.test(name);
+  // `Intl` accepts names in any letter case, and offsets such as +01:00.
+  let isZone = /^[A-Z]/.test(name);
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
   } catch {
-    is = false;
+    isZone = false;
   }
-  zones.set(name, is);
-  return is;
+  zones.set(name, isZone);
+  return isZone;
 }
 
 function isInBounds(value: number, version: GbfsVersion, { kind, min, max }: FieldType): boolean {
@@ -66,6 +71,7 @@ function isInBounds(value: number, version: GbfsVersion, { kind, min, max }: Fie
   return (min === undefined || value >= min) && (max === undefined || value <= max);
 }
 
+/** Describes the bounds of a number, as the end of its description. */
 function bounds({ min, max }: FieldType): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
   if (min !== undefined) return min === 0 ? ", 0 or more" : `, ${min} or more`;
@@ -196,6 +202,7 @@ export function expectedForm(version: GbfsVersion, type: FieldType): string {
   return scalarOf(type.kind)?.expected(version, type) ?? (type.kind === "list" ? "an array" : "an object");
 }
 
+/** Returns how a kind is tested; undefined: its values are lists or objects. */
 function scalarOf(kind: FieldType["kind"]): Kind | undefined {
   return Object.hasOwn(scalars, kind) ? scalars[kind as keyof typeof scalars] : undefined;
 }

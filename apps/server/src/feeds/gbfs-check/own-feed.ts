@@ -9,6 +9,7 @@ import { listedFeeds, manifestAddress } from "./read-address.ts";
 /** The default version of a check, which current trip planners read. */
 const USUAL_VERSION: PublishedGbfsVersion = "3.0";
 
+/** Tells whether this service publishes a version of GBFS. */
 export function isPublishedVersion(version: string): version is PublishedGbfsVersion {
   return publishedGbfsVersions.some((each) => each === version);
 }
@@ -23,6 +24,7 @@ export async function readOwnFeed(
   return version === "2.3" ? files : { ...files, version2: await readVersion(context, systemId, "2.3") };
 }
 
+/** Reads the feeds of one version, as they would be published now. */
 function readVersion(context: GbfsContext, systemId: string, version: PublishedGbfsVersion): Promise<FeedFiles> {
   return readOwn(systemId, async (name) => {
     const feed = feedsIn(version).find((each) => nameIn(version, each) === name);

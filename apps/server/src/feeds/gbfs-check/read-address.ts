@@ -6,6 +6,7 @@ import { createOutgoingClient, isHttp, type OutgoingClient, type OutgoingOptions
 import type { FeedFile, FeedFiles } from "./feed-set.ts";
 import { objectsIn } from "./rules/rule.ts";
 
+/** The dependencies of reading feeds by HTTP. */
 export interface ReadAddressOptions extends OutgoingOptions {
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
@@ -24,6 +25,7 @@ const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 const MAX_LIST_BYTES = 1024 * 1024;
 /** Maximum files. A feed set in ten languages has 130. */
 const MAX_FILES = 150;
+/** Maximum redirects of one file. Real feeds have one or two. */
 const MAX_REDIRECTS = 3;
 /** Concurrent requests. Too low: a check takes long. Too high: overloads a small server, which then seems slow. */
 const CONCURRENCY = 3;
@@ -59,13 +61,17 @@ export function createFileReader(location: URL, options: ReadAddressOptions): (a
   return async (address) => (await new AddressReader(location, options).fetch(new URL(address))).bytes;
 }
 
+/** A file that a gbfs.json lists. */
 interface ListedFeed {
   readonly name: string;
+  /** The language under which it is listed, up to GBFS 2.3; null: it is not listed by language. */
   readonly language: string | null;
   readonly url: string;
 }
 
+/** A file as it was fetched, with the facts about its response. */
 interface Fetched extends Pick<FeedFile, "http"> {
+  /** Where redirects led. */
   readonly url: URL;
   readonly bytes: Uint8Array;
 }
@@ -76,12 +82,15 @@ interface ReadFile extends FeedFile {
   readonly etag?: string | null;
 }
 
+/** Reads the files of one feed set, within the limits on all of them. */
 class AddressReader {
   readonly #options: ReadAddressOptions;
   readonly #client: OutgoingClient;
+  /** Aborts the requests when the time for all files is over. */
   readonly #ends = AbortSignal.timeout(TOTAL_TIMEOUT_MS);
   /** Requests by address, so that a file is fetched once: several languages often share a file. */
   readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
+  /** Bytes of all files so far. */
   #bytes = 0;
 
   constructor(location: URL, options: ReadAddressOptions) {
@@ -89,6 +98,7 @@ class AddressReader {
     this.#client = createOutgoingClient(location, options);
   }
 
+  /** Fetches a file, once. @throws Error when it cannot be fetched, or all files together are too large */
   fetch(address: URL): Promise<Fetched & { readonly etag: string | null }> {
     const held = this.#fetched.get(address.href) ?? this.#fetch(address);
     this.#fetched.set(address.href, held);
@@ -140,6 +150,7 @@ class AddressReader {
     const { monotonic } = this.#options;
     const start = monotonic();
     const { url, status, bytes, etag, headers } = await this.#request(address, {});
+    // A 304 without a condition is an error of the server.
     if (status === 304 || headers === undefined) throw new Error("the answer has no body");
     this.#bytes += bytes.byteLength;
     if (this.#bytes > MAX_TOTAL_BYTES)
@@ -154,6 +165,7 @@ class AddressReader {
     return { url, bytes, etag, http };
   }
 
+  /** Makes a request. @param conditions the headers that allow a 304. @throws Error that says why it failed */
   async #request(from: URL, conditions: Readonly<Record<string, string>>) {
     const { signal } = this.#options;
     const timeout = AbortSignal.timeout(FILE_TIMEOUT_MS);
@@ -187,6 +199,7 @@ class AddressReader {
   }
 }
 
+/** Reads a body within the limit of one document. */
 async function bodyOf({ body }: Response): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -236,6 +249,7 @@ export function manifestAddress(files: readonly FeedFile[]): string | undefined 
 /** Maximum addresses of feed sets that the message about a manifest names. */
 const MAX_NAMED = 10;
 
+/** Returns the message for the address of a manifest.json, which names the feed sets that it lists. */
 function describeManifest(data: JsonObject): string {
   const urls = objectsIn(data["datasets"]).flatMap(({ versions }) => objectsIn(versions).map(({ url }) => url));
   const named = urls.filter((url) => typeof url === "string").slice(0, MAX_NAMED);

@@ -8,6 +8,7 @@ class Html {
   }
 }
 
+/** A value in a template. Text and numbers are escaped. */
 type Part = string | number | Html | readonly Html[];
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -31,6 +32,7 @@ function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: texts }, ...written));
 }
 
+/** Stands where a part of the page is left out. */
 const nothing = markup``;
 
 /** Returns a report as one self-contained HTML page, for publishers who do not know this service. */
@@ -76,10 +78,12 @@ function heading(name: string, report: FeedReport): Html {
   return markup`<header><p class="kicker">GBFS report</p><h1>${name}</h1><p class="lead">${summary(report)}</p><dl class="facts">${facts}</dl></header>`;
 }
 
+/** Returns a part of the page with a title, if it is shown. */
 function section(title: string, isShown: boolean, content: Html): Html {
   return isShown ? markup`<section><h2>${title}</h2>${content}</section>` : nothing;
 }
 
+/** Returns the first sentences of the report: how good the feed is, and how many readers lose something. */
 function summary({ errors, warnings, verdicts }: FeedReport): string {
   const found = [
     ...(errors > 0 ? [kinds(errors, "error")] : []),
@@ -124,6 +128,7 @@ function verdict({ name, about, state, text, stations, vehicles, losses }: FeedV
   </article>`;
 }
 
+/** Returns a bar that shows how many stations or vehicles a reader shows; nothing if the feed has none. */
 function share(noun: string, { shown, of }: FeedVerdict["stations"]): Html {
   if (of === 0) return nothing;
   // Rounded down, so that the bar is full only if all are shown.

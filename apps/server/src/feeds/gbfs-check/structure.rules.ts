@@ -24,8 +24,11 @@ export function checkStructure(set: FeedSet, log: FindingLog): void {
   for (const document of set.documents) new Walk(set.version, document, log).document();
 }
 
+/** Where a value is in the document. */
 interface Place {
+  /** Such as `data.stations[12].lat`; empty: the document itself. */
   readonly path: string;
+  /** The id of the record around it; undefined: there is none. */
   readonly id: string | undefined;
 }
 
@@ -40,7 +43,7 @@ interface VersionField {
 
 /** Checks one document. An object is closed if its schema allows no other fields. */
 class Walk {
-  /** The fields of each kind of object in this version, computed once. */
+  /** The fields of each kind of object in this version, by their names in it, computed once. */
   readonly #fields = new Map<Fields, ReadonlyMap<string, VersionField>>();
   readonly #version: GbfsVersion;
   readonly #document: FeedDocument;
@@ -52,6 +55,7 @@ class Walk {
     this.#log = log;
   }
 
+  /** Checks the whole document, and adds what is wrong to the log. */
   document(): void {
     const { name, content, data } = this.#document;
     const version = this.#version;
@@ -100,6 +104,7 @@ class Walk {
       if (!known.has(name)) this.#unknown(name, value[name], fields[name], place, isClosed);
   }
 
+  /** Returns the fields that this version has, by the names that they have in it. */
   #fieldsOf(fields: Fields): ReadonlyMap<string, VersionField> {
     const held = this.#fields.get(fields);
     if (held !== undefined) return held;
@@ -113,6 +118,7 @@ class Walk {
     return known;
   }
 
+  /** Reports that a required field is missing. */
   #missing(name: string, field: Field, place: Place): void {
     const type = typeIn(this.#version, field.type);
     this.#add(
@@ -126,8 +132,10 @@ class Walk {
 
   /** Reports an unknown field. @param field the field of this name in the table of fields, which other versions have */
   #unknown(name: string, value: unknown, field: Field | undefined, place: Place, isClosed: boolean): void {
+    // Publishers may add fields whose names begin with an underscore.
     if (name.startsWith("_") && !isClosed) return;
     const { since, until } = field ?? {};
+    // The versions that do have the field; empty: no version has it.
     const others =
       since !== undefined && !isAtLeast(this.#version, since) ? `${since} and newer` : until && `${until} and older`;
     const text = `\`${name}\` is no field of GBFS ${this.#version}${others ? `; ${others} has it` : ""}`;
@@ -151,11 +159,12 @@ class Walk {
       }
     } else if (type.kind === "object") {
       const isClosed = this.#document.name === "vehicle_availability";
-      // A polygon may have other members, such as a bounding box.
       const fields = type.fields ?? {};
+      // A polygon may have other members, such as a bounding box.
       if (given.kind === "multiPolygon") this.#known(value as JsonObject, fields, place);
       else this.#object(value as JsonObject, fields, place, isClosed);
     } else if (type.kind === "counts") {
+      // An object with a number for each vehicle type: its names are ids, which no table has.
       for (const [key, count] of Object.entries(value as JsonObject))
         this.#value(count, { kind: "number" }, { ...place, path: `${place.path}.${key}` }, `${name}.${key}`);
     }
@@ -167,6 +176,7 @@ class Walk {
     this.#object(known, fields, place);
   }
 
+  /** Reports a wrong value. @param text what is wrong, as the end of a sentence that begins with the field's name */
   #fault(name: string, text: string, fix: string, place: Place, value: unknown): void {
     // A wrong `version` is reported by a rule of its own. Only the field beside `data` has this path.
     if (place.path === "version") return this.#versionFault(value);
@@ -189,11 +199,13 @@ class Walk {
     this.#log.add({ rule, severity, file: this.#document.file, path, id, value, text: sentence(text), fix });
   }
 
+  /** Returns the name that a field has in this version. @param newest its name in the newest version */
   #nameOf(newest: string): string {
     const { name } = this.#document;
     return name === "gbfs" ? newest : fieldNameIn(this.#version, name, newest);
   }
 
+  /** Returns the id of a record; undefined: the item is no record of this feed, or has no id. */
   #idOf(item: unknown): string | undefined {
     const { name } = this.#document;
     const { records }: GbfsFeed = name === "gbfs" ? { fields: {} } : gbfsFeeds[name];
@@ -262,6 +274,7 @@ class Walk {
   }
 }
 
+/** Returns the type of the list of feeds in gbfs.json. */
 function listOfFeeds(version: GbfsVersion): FieldType {
   // The official schemas do not allow `manifest` in the list, because its address is in system_information.json.
   const words = gbfsFeedNames.filter((name) => name !== "manifest" && hasFeed(version, name));
@@ -278,6 +291,7 @@ function listOfFeeds(version: GbfsVersion): FieldType {
   };
 }
 
+/** Writes a text as a sentence, with a capital and a full stop. */
 function sentence(text: string): string {
   return `${text.replace(/^[a-z]/, (first) => first.toUpperCase())}.`;
 }

@@ -36,13 +36,14 @@ export interface Known<Facts> {
   readonly facts: Facts;
 }
 
-/** The published facts of each kind of record, without its id. Alerts have no id of ours. */
+/** The published facts of each kind of record, without its id. */
 export type TypeFacts = Omit<ValueOf<typeof vehicleTypeFields>, "vehicle_type_id">;
 export type PlanFacts = Omit<ValueOf<typeof pricingPlanFields>, "plan_id">;
 export type StationFacts = Omit<ValueOf<typeof stationInformationFields>, "station_id">;
 export type BikeFacts = Omit<ValueOf<typeof vehicleFields>, "vehicle_id">;
 export type RegionFacts = Omit<ValueOf<typeof regionFields>, "region_id">;
 
+/** An alert with its id, `alert_id`. */
 export type AlertFacts = ValueOf<typeof alertFields>;
 
 /** Ids of published records, to which a document may refer. */

@@ -28,6 +28,7 @@ export interface AgencyChange {
   readonly requirements?: RequirementFile | null | undefined;
 }
 
+/** An agency to create. */
 export interface NewAgency extends AgencyChange {
   readonly name: string;
   /** The agency's id in MDS, a UUID. Default: a random one. */
@@ -37,9 +38,11 @@ export interface NewAgency extends AgencyChange {
    * agency.
    */
   readonly providerId?: string | undefined;
+  /** Requests that its key may make in a minute. Null or undefined: the service's default. */
   readonly rateLimit?: number | null | undefined;
 }
 
+/** An agency that was created, with its key, which is shown only now. */
 interface MadeAgency {
   /** The id of the partner that the agency is. It is also the client id with which the agency gets tokens. */
   readonly partnerId: string;
@@ -114,6 +117,7 @@ export async function setAgency(
   });
 }
 
+/** The settings with which a new agency starts. */
 const NO_SETTINGS: AgencySettings = {
   ...{ time_zone: null, trips_since: null, boundary: null, requirements: null, left_out: null },
 };

@@ -56,6 +56,7 @@ export async function updateAgencySettings(
   await tx.query(updateSettings, [systemId, partnerId, ...parameters(settings)]);
 }
 
+/** Returns the values of the settings' columns. */
 function parameters({ time_zone, trips_since, boundary, requirements, left_out }: AgencySettings): unknown[] {
   const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
   return [time_zone, trips_since, json(boundary), json(requirements), json(left_out)];

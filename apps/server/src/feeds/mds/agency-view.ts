@@ -21,10 +21,12 @@ import { reportOf } from "./reports.ts";
 import { answerRequirements, ownRequirements, readRequirements } from "./requirements.rules.ts";
 import { agencyOf, type AgencyReads } from "./service.ts";
 
+/** The dependencies of the view. */
 interface ViewContext {
   readonly db: Queryable;
   readonly clock: () => number;
   readonly baseUrl: () => string;
+  /** Whether this service serves MDS. */
   readonly mds?: boolean | undefined;
 }
 
@@ -113,6 +115,7 @@ function hoursUntil(now: number, since: number, reads: ShownAgency["reads"]): Sh
   });
 }
 
+/** Returns the status of a request for an hour: 202 until it is settled, 404 when it is not served. */
 function statusOfHour(hour: number, times: Parameters<typeof isSettled>[1]): 200 | 202 | 404 {
   try {
     return isSettled(hour, times) ? 200 : 202;

@@ -13,6 +13,7 @@ import { leaveOut, type RecordList } from "./left-out.rules.ts";
 import type { RecordContext } from "./records.rules.ts";
 import { type Agency, agencyOf, type AgencyReads, recordRead, type SettledHour } from "./service.ts";
 
+/** The dependencies of the routes for hours. */
 export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
   /** Limits the hours that are sent at the same time: each takes a place until it is sent. */
   readonly places: Places;
@@ -25,6 +26,7 @@ export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
  */
 const MAX_OF_AGENCY = 4;
 const MAX_HOURS = 16;
+/** The `Retry-After` of a refused request. */
 const RETRY_SECONDS = 5;
 
 /** Makes the limiter of hours that are sent at the same time. */
@@ -43,6 +45,7 @@ export interface HeaderWriter {
   header(name: string, value: string): unknown;
 }
 
+/** A request, and its reply. */
 interface HourCall {
   readonly request: FastifyRequest;
   readonly reply: HeaderWriter;
@@ -90,11 +93,13 @@ export async function answerAnyHour<Row>(
   return sendHour(context, call, hour, { ...list, agency, settled: await open(agency) });
 }
 
+/** An hour of a list, for one agency. */
 interface OpenedHour<Row> extends Omit<HourList<Row>, "open"> {
   readonly agency: Agency;
   readonly settled: SettledHour<Row>;
 }
 
+/** Answers with an hour, or with 304. Writes the hour while it reads it. */
 async function sendHour<Row>(
   context: HourContext,
   { request, reply }: HourCall,
@@ -113,7 +118,7 @@ async function sendHour<Row>(
     return { status: 304 as const, body: undefined };
   const read = { endpoint: path, hour: new Date(hour).toISOString() };
   const record = () => recordRead(context, agency, callerOf(request).key.id, read);
-  // The body is sent as it is, without a check by the contract's schema; tests do that.
+  // `as never`: the body is sent as it is, without a check by the contract's schema; tests do that.
   if (request.method === "HEAD") {
     await record();
     return { status: 200 as const, body: "" as never };
@@ -131,6 +136,7 @@ async function sendHour<Row>(
   return { status: 200 as const, body: document as never };
 }
 
+/** The body of a 202. */
 const NOT_SETTLED = mdsErrorJson(
   "hour_not_settled",
   "The hour is not settled: reports of it may still arrive. Ask again an hour after its end.",
@@ -139,6 +145,7 @@ const NOT_SETTLED = mdsErrorJson(
 /** Options of a stream that makes each part of the document only after the previous part was sent. */
 const STREAMED = { objectMode: false, highWaterMark: 1 };
 
+/** Yields the document in parts, one for each batch of rows. */
 async function* documentText<Row>(
   list: string,
   { batches }: SettledHour<Row>,

@@ -21,6 +21,7 @@ export const everywhere: Jurisdiction = () => true;
  */
 const BANDS = 256;
 
+/** A piece of the boundary between two of its points. */
 type Edge = readonly [fromLon: number, fromLat: number, toLon: number, toLat: number];
 
 /**
@@ -57,6 +58,7 @@ export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
   };
 }
 
+/** A position in WGS 84 degrees; null: it is unknown. */
 interface Position {
   readonly lat: number | null;
   readonly lon: number | null;
@@ -100,10 +102,12 @@ export interface ToldEvent {
 export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly ToldEvent[] {
   const within = ({ lat, lon }: Position) => lat === null || lon === null || isWithin(lat, lon);
   const { vehicle_state: state, event_type: type, from_state: before, from_lat, from_lon, at } = event;
+  // Whether the vehicle is within the boundary now, and whether it was at its previous event.
   const isIn = within(event);
   const wasIn = before === null ? isIn : within({ lat: from_lat, lon: from_lon });
   const same: ToldEvent = { state, type, at };
   if (wasIn === isIn || before === null) return isIn ? [same] : [];
+  // It was on a trip, and this event belongs to the trip, such as its end.
   const isByTrip = before === "on_trip" && event.ride_id !== null;
   if (isIn) {
     if (isByTrip) return placed(at, [told("on_trip", "trip_enter_jurisdiction"), same]);
@@ -134,6 +138,7 @@ const waysOut: Readonly<Record<MdsVehicleState, readonly (readonly [MdsToldState
   };
 })();
 
+/** Returns an event that is derived from an event of the log. */
 function told(state: MdsToldState, type: MdsToldType): Omit<ToldEvent, "at"> {
   return { state, type, part: type };
 }
@@ -157,6 +162,7 @@ export function boundaryFrom(document: unknown): MultiPolygon {
   return readFactValue({ kind: "multiPolygon" }, drawn, "boundary", "en") as MultiPolygon; // checks the form itself
 }
 
+/** Returns the geometries of a GeoJSON document: those of its features, or the document itself. */
 function geometriesOf(document: unknown): readonly unknown[] {
   if (!isObject(document)) return [];
   const { type, features, geometry } = document;

@@ -22,11 +22,13 @@ import {
 import { stopRecord } from "./stop.rules.ts";
 import { stopOfId, stopsOf } from "./stops.ts";
 
+/** The dependencies of the routes for the present state. */
 export interface LiveContext extends HourContext {
   readonly baseUrl: () => string;
   readonly cursors: CursorCipher;
 }
 
+/** The endpoints of MDS that show the present state. */
 type LiveRoutes = Pick<
   RouterImplementation<typeof mdsContract>,
   "vehicles" | "vehicle" | "vehiclesStatus" | "vehicleStatus" | "recentEvents" | "stops" | "stop"
@@ -34,6 +36,7 @@ type LiveRoutes = Pick<
 
 /** Routes for the present state: vehicles, recent events and stops. */
 export function liveRoutes(context: LiveContext): LiveRoutes {
+  // The fields that MDS requires beside a list. `ttl` is 0, because the lists are read anew for each request.
   const live = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
   const ask = (request: FastifyRequest) => agencyOf(context, partnerOf(request));
   return {
@@ -90,13 +93,16 @@ function deployedOf(rows: readonly VehicleRow[], agency: Agency, context: LiveCo
   return rows.filter(isTold).map((row) => vehicleRecord(row, agency));
 }
 
+/** Returns the statuses of the vehicles that the agency may see. */
 function statusesOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
   return rows.flatMap((row) => statusRecord(row, agency, leftSince(context, "statuses")) ?? []);
 }
 
+/** The paths of the lists, to which the links to next pages lead. */
 const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;
 const RECENT_PATH = "/mds/events/recent";
 
+/** Reads a page of vehicles, and makes the link to the next. */
 async function readPage(
   context: LiveContext,
   agency: Agency,
@@ -109,6 +115,7 @@ async function readPage(
   return { rows, links: linksTo(context, scope, `${vehiclePaths[list]}?`, next) };
 }
 
+/** Reads a page of recent events, and makes the link to the next. A cursor is valid for the same period only. */
 async function readEvents(context: LiveContext, agency: Agency, { from, to }: EventSpan, cursor: string | undefined) {
   const scope = `mds ${agency.whose.systemId} events ${from} ${to}`;
   const text = readCursor(context, scope, cursor);
@@ -130,6 +137,7 @@ function readCursor({ cursors }: LiveContext, scope: string, cursor: string | un
   return after;
 }
 
+/** Returns the link to the next page. @param path with `?` or `&` at its end @param next undefined: this page is the last */
 function linksTo({ cursors, baseUrl }: LiveContext, scope: string, path: string, next: string | undefined) {
   return { next: next === undefined ? null : `${baseUrl()}${path}cursor=${cursors.encrypt(scope, next)}` };
 }

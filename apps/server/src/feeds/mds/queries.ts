@@ -54,6 +54,7 @@ export async function findAgency(
   return (await db.query<AgencyRow>(findAgencyRow, [systemId, partnerId, knownBoundaries]))[0];
 }
 
+/** What MDS needs of the operator, which it calls the provider. */
 type ProviderRow = Omit<Tables["mds_providers"], "system_id">;
 
 /** Returns a system's provider; undefined before its first agency. */
@@ -105,7 +106,7 @@ const from = `from bikes b
   left join stations origin on origin.system_id = $1 and origin.id = ${event} #>> '{from,station_id}'
   ${joinType("b.vehicle_type_id")}`;
 
-// Leaves out a vehicle in one of `states` only if its last event was before $3, so that a vehicle stays listed for some time
+// Makes the statement of a list. Leaves out a vehicle in one of `states` only if its last event was before $3, so that a vehicle stays listed for some time
 // after it left.
 const listRows = (name: string, states: string, condition = "") =>
   statement(
@@ -115,12 +116,15 @@ const listRows = (name: string, states: string, condition = "") =>
        and not (b.vehicle_state in (${states}) and (${event} ->> 'at')::double precision < $3)${condition}
      order by b.id limit $4`,
   );
+// The list `deployed`: only removed vehicles leave it.
 const deployed = listRows("mds.listVehicles", "'removed'");
+// The list `statuses`: lost vehicles leave it too. It never has vehicles whose last event has no position.
 const statuses = listRows(
   "mds.listVehicleStatuses",
   "'removed', 'missing'",
   ` and coalesce((${event} ->> 'lat')::double precision, s.lat) is not null`,
 );
+// Unlike the lists, also finds a vehicle that left long ago.
 const byId = statement(
   "mds.findVehicle",
   `select ${vehicle} ${from} where b.system_id = $1 and b.last_event is not null and b.id = $2`,
@@ -173,9 +177,11 @@ export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "
 
 // The condition on `happened_on` selects the partition. The statements below use the position of the station for a vehicle
 // that reported no position.
+// The conditions of one hour, and of a period of several days. $5 to $7 are the position and the limit of the list.
 const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
 const inDays =
   "e.system_id = $1 and e.happened_on between $2::date and $8::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
+// Makes the statement of a list of the log. @param more further columns
 const listLog = (name: string, condition: string, more = "") =>
   statement(
     name,

@@ -11,6 +11,7 @@ import { type Jurisdiction, toldEvents } from "./jurisdiction.rules.ts";
 import type { UuidNames } from "./names.rules.ts";
 import type { EventRow, PointRow, TripRow, VehicleRow } from "./queries.ts";
 
+/** The words of MDS for form factors and propulsions. */
 const formFactors = mdsVehicle.shape.vehicle_type.options;
 const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;
 
@@ -22,7 +23,7 @@ export interface RecordContext {
   readonly isWithin: Jurisdiction;
 }
 
-/** Returns MDS's vehicle type for a form factor. An unknown form factor counts as a bicycle. */
+/** Returns MDS's vehicle type for a form factor of GBFS. One that MDS does not know, or none, counts as a bicycle. */
 export function formFactorOf(told: string | null | undefined): MdsVehicle["vehicle_type"] {
   return formFactors.find((each) => each === told) ?? "bicycle";
 }
@@ -46,6 +47,7 @@ export function eventRecords(row: EventRow, { providerId, uuid, isWithin }: Reco
   const { lat, lon, from_lat: fromLat, from_lon: fromLon } = row;
   if (lat === null || lon === null) return [];
   return toldEvents(row, isWithin).map(({ state, type, at, part, isBefore = false }) => ({
+    // An event that was derived from the log's event needs an id of its own, which is the same at each request.
     event_id: part === undefined ? row.id : uuid("event", `${row.id} ${part}`),
     device_id: uuid("device", row.bike_id),
     provider_id: providerId,
@@ -74,6 +76,7 @@ export function lastEventRecord(row: VehicleRow, context: RecordContext, leftSin
     ...{ lat: row.event_lat, lon: row.event_lon },
     ...{ from_state: from?.state ?? null, from_lat: row.from_lat, from_lon: row.from_lon },
   };
+  // If the vehicle crossed the boundary, the last of several events counts.
   const event = eventRecords(stored, context).at(-1);
   return event?.vehicle_state === "elsewhere" && event.timestamp < leftSince ? undefined : event;
 }

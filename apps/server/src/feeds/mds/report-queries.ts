@@ -18,6 +18,7 @@ export interface DayRow {
    * counted.
    */
   readonly version: string;
+  /** The version when the day was counted; null: it was never counted. */
   readonly counted_version: string | null;
   readonly counts: readonly DayCount[] | null;
 }
@@ -91,14 +92,14 @@ export interface CountedBy {
   readonly boundaryHash: string | null;
 }
 
-// The column `time_zone` contains both the time zone and the hash of the boundary, because each pair has its own counts.
-function nameOf({ timeZone, boundaryHash }: CountedBy): string {
+// Returns the key of a day's counts. The column `time_zone` contains both the time zone and the hash of the boundary, because each pair has its own counts.
+function countsKey({ timeZone, boundaryHash }: CountedBy): string {
   return boundaryHash === null ? timeZone : `${timeZone} ${boundaryHash}`;
 }
 
 /** Returns the days of a month in a time zone. @param month the first day of the month: `2026-10-01` */
 export function listReportDays(db: QueryRunner, systemId: string, by: CountedBy, month: string): Promise<DayRow[]> {
-  return db.query<DayRow>(listDayRows, [systemId, by.timeZone, month, nameOf(by)]);
+  return db.query<DayRow>(listDayRows, [systemId, by.timeZone, month, countsKey(by)]);
 }
 
 /** Counts the completed trips that started on a day, by group of riders and type of vehicle. */
@@ -119,6 +120,7 @@ export async function countTripsWithin(
 ): Promise<DayCount[]> {
   const rows = await db.query<DayCount & TripEnds>(countDayByPlace, [systemId, from, to]);
   const within = (lat: number | null, lon: number | null) => lat !== null && lon !== null && isWithin(lat, lon);
+  // The trips that began or ended within the boundary, in groups without positions.
   const its = rows.filter((row) => within(row.start_lat, row.start_lon) || within(row.end_lat, row.end_lon));
   const groups = Map.groupBy(its, (row) => JSON.stringify([row.special_group, row.vehicle_type_id]));
   return [...groups.values()].flatMap((group) =>
@@ -128,6 +130,7 @@ export async function countTripsWithin(
   );
 }
 
+/** The positions of the start and the end of trips. */
 type TripEnds = Readonly<Record<"start_lat" | "start_lon" | "end_lat" | "end_lon", number | null>>;
 
 /** Stores a day's counts. */
@@ -137,7 +140,7 @@ export async function keepTripsOfDay(
   by: CountedBy,
   { day, version, counts }: Pick<DayRow, "day" | "version" | "counts">,
 ): Promise<void> {
-  await db.query(keepDay, [systemId, nameOf(by), day, version, JSON.stringify(counts)]);
+  await db.query(keepDay, [systemId, countsKey(by), day, version, JSON.stringify(counts)]);
 }
 
 /** Returns the form factors of the vehicles whose events are logged; null: a vehicle of unknown form factor. */

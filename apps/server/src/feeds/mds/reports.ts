@@ -16,6 +16,7 @@ import type { Report } from "./report.rules.ts";
 import type { Agency, AgencyReads } from "./service.ts";
 import { listFormFactors } from "./stop-queries.ts";
 
+/** The dependencies of reports. `db` is for writing counts, because `filtered` only reads. */
 interface ReportContext extends AgencyReads {
   readonly db: Queryable;
 }

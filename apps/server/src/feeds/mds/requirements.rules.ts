@@ -9,11 +9,13 @@ import { everyEndpoint, type ServedEndpoint, servedEndpoints } from "./served-fi
  * and the fields that they must not give it (disallowed).
  */
 
+/** A list of names; a missing one counts as empty. */
 const names = z
   .array(z.string())
   .nullish()
   .transform((given) => given ?? []);
 
+/** The schema of the parts that are read. All else is ignored. */
 const requirementFile = z.object({
   metadata: z
     .object({ agency_id: z.string().nullish(), agency_name: z.string().nullish(), mds_release: z.string().nullish() })
@@ -135,8 +137,10 @@ function demandsOf({ required_data_specs: specs }: Program): Demand[] {
   );
 }
 
+/** What an agency gets of an endpoint that its requirement file names. */
 type EndpointAnswer = RequirementAnswers["programs"][number]["endpoints"][number];
 
+/** Answers for one endpoint, with each field that the service has, or that the agency requires or may not have. */
 function answerDemand({ required, disallowed, served, ...named }: Demand, leftOut: LeftOutFields): EndpointAnswer {
   const { spec, version, api, endpoint } = named;
   const [first] = served;

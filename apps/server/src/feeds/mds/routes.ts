@@ -13,10 +13,12 @@ import { type AgencyTokens, TOKEN_SECONDS } from "./tokens.ts";
 
 export { hourPlaces } from "./hour-routes.ts";
 
+/** The dependencies of the routes of MDS. */
 export interface MdsContext extends LiveContext {
   readonly tokens: AgencyTokens;
 }
 
+/** The path of monthly reports, which have another media type than the rest of MDS. */
 const REPORT_PATH = "/mds/reports/:file";
 
 /** Maximum bytes of a form with credentials. */
@@ -31,6 +33,7 @@ export function prepareForMds(app: FastifyInstance): void {
     (_request, text, done) => done(null, Object.fromEntries(new URLSearchParams(String(text)))),
   );
   app.addHook("onRequest", (request, _reply, done) => {
+    // Only the endpoints of MDS itself have versions; the one that issues tokens has none.
     const isVersioned = endpointOf(request).scope === MDS_SCOPE;
     const type = request.routeOptions.url === REPORT_PATH ? MDS_REPORT_MEDIA_TYPE : MDS_MEDIA_TYPE;
     done(isVersioned && !accepts(request.headers.accept, type) ? serviceError("not_acceptable") : undefined);
@@ -107,6 +110,7 @@ function listed<Record>(record: Record | undefined): readonly Record[] {
   return record === undefined ? [] : [record];
 }
 
+/** A token, or the error of RFC 6749 for the request. */
 type TokenOutcome =
   | { readonly token: string }
   | { readonly error: "invalid_request" | "invalid_client" | "unsupported_grant_type"; readonly description: string };
@@ -135,6 +139,7 @@ async function judgeCredentials(
   return { error: "invalid_client", description };
 }
 
+/** Returns the id and the secret of HTTP Basic; empty texts when the header has none. */
 function basicCredentials(authorization: string): readonly string[] {
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(basicText(authorization) ?? "") ?? [];
   return [decoded(id ?? ""), decoded(secret ?? "")];
@@ -142,9 +147,11 @@ function basicCredentials(authorization: string): readonly string[] {
 
 /** Decodes a part of Basic credentials. RFC 6749 requires it to be encoded as in a form; many clients do not encode it. */
 function decoded(text: string): string {
+  // An `&` would begin another parameter. Many clients send it as it is.
   return new URLSearchParams(`x=${text.replaceAll("&", "%26")}`).get("x") ?? "";
 }
 
+/** Returns the response to a request for a token. */
 function tokenAnswer(outcome: TokenOutcome) {
   if ("token" in outcome) {
     const { token } = outcome;

@@ -56,6 +56,7 @@ export function servedEndpoints({ spec, version, api, endpoint }: NamedEndpoint)
   return (otherNames[name] ?? [name]).flatMap((each) => ofContract().get(each) ?? []);
 }
 
+/** The result of `ofContract`, made once. */
 let known: ReadonlyMap<string, ServedEndpoint> | undefined;
 
 /** Returns the endpoints of the contract that have lists of records, by their paths below `/mds`. */
@@ -67,6 +68,7 @@ function ofContract(): ReadonlyMap<string, ServedEndpoint> {
       const lists = Object.entries(shape).filter(([, schema]) => schema instanceof z.ZodArray);
       return lists.map(([list, schema]) => [path.replace("/mds/", ""), endpointOf(list as RecordList, schema)]);
     }),
+    // Reports are CSV, so the contract has no list of them.
     ["reports", endpointOf("reports", mdsReportRow)],
   ]);
   return known;
@@ -77,10 +79,12 @@ export function everyEndpoint(): string[] {
   return [...ofContract().keys()];
 }
 
+/** Returns an endpoint from the schema of its records. */
 function endpointOf(list: RecordList, schema: z.ZodTypeAny): ServedEndpoint {
   return { list, fields: fieldsOf(schema), find: (path) => find(schema, path.split(".")) };
 }
 
+/** Returns the fields of a record from its schema. */
 function fieldsOf(schema: z.ZodTypeAny): ServedField[] {
   const bare = unwrap(schema);
   const shape = bare instanceof z.ZodObject ? (bare.shape as z.ZodRawShape) : {};

@@ -44,6 +44,7 @@ export interface AgencyReads {
 
 /** The agency that sent a request, and what all records for it have in common. */
 export interface Agency extends RecordContext {
+  /** The partner that the agency is, for reads: they take turns with the partner's other reads. */
   readonly whose: ListReader;
   readonly agencyId: string;
   /** When the system's log of vehicle events began, in milliseconds since 1970. */
@@ -63,6 +64,7 @@ export interface Agency extends RecordContext {
  * @throws Error when the partner is not an agency, which is a bug, because only agencies get keys with `mds:read`
  */
 export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Promise<Agency> {
+  // A copy, because another request may clear the cache while the statement runs.
   const known = new Map(jurisdictions);
   const row = await filtered.read(whose, (db) => findAgency(db, whose.systemId, whose.partnerId, [...known.keys()]));
   if (row === undefined) throw new Error(`partner ${whose.partnerId} has an agency's key and is no agency`);
@@ -82,6 +84,7 @@ export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Pr
 
 /** The cached jurisdictions of recently used boundaries, by hash. Building one for each request would take too long. */
 const jurisdictions = new Map<string, Jurisdiction>();
+/** Most cached jurisdictions. Too low: some are built for each request. Too high: they fill the memory. */
 const MAX_JURISDICTIONS = 20;
 
 /** Returns an agency's jurisdiction. @param known the cached jurisdictions, whose boundaries the statement did not read */
@@ -92,6 +95,7 @@ function jurisdictionIn(
   if (hash === null) return everywhere;
   const held = known.get(hash);
   if (held !== undefined) return held;
+  // The statement leaves out only the boundaries in `known`.
   if (boundary === null) throw new Error(`a boundary is missing: ${hash}`);
   if (jurisdictions.size >= MAX_JURISDICTIONS) jurisdictions.clear();
   const made = jurisdictionOf(boundary);
@@ -103,6 +107,7 @@ function jurisdictionIn(
 const names = new Map<string, UuidNames>();
 const MAX_SYSTEMS = 20;
 
+/** Returns the function that computes the UUIDs of a system. @param namespace the system's secret UUID */
 function namesOf(namespace: string): UuidNames {
   const known = names.get(namespace);
   if (known !== undefined) return known;
@@ -143,9 +148,10 @@ export async function vehiclePage(
 /** Ids that one statement reads when the id of a UUID is searched. */
 const SEARCHED_IDS = 10_000;
 
-/** How to find a row by the UUID that agencies see instead of its id. */
+/** The statements that find a row of one kind: a vehicle (`device` in MDS) or a station (`stop`). */
 interface NamedLookUp<Row> {
   readonly kind: "device" | "stop";
+  /** Returns ids of this kind after an id, in the order of ids. */
   readonly listIds: (db: QueryRunner, systemId: string, after: string, limit: number) => Promise<readonly string[]>;
   readonly find: (db: QueryRunner, systemId: string, id: string) => Promise<Row | undefined>;
 }
@@ -250,12 +256,13 @@ export async function telemetryOfHour(
 
 /** The statements that read an hour of one list. */
 interface HourReads<Row> {
+  /** Returns the number of rows of the hour, and when the newest was written. Any change of the hour changes the result. */
   readonly state: (
     db: QueryRunner,
     systemId: string,
     span: LogHour,
   ) => Promise<{ readonly n: number; readonly recorded_at: Date | null }>;
-  /** @param last the last row of the previous batch */
+  /** Returns a batch. @param last the last row of the previous batch; undefined: the first batch */
   readonly list: (db: QueryRunner, systemId: string, span: LogHour, last: Row | undefined) => Promise<readonly Row[]>;
 }
 
@@ -322,18 +329,20 @@ export async function recentEvents(
   if (from > to) throw serviceError("invalid_parameter", "timesReversed");
   const oldest = clock() - RECENT_MS;
   if (from < oldest) throw serviceError("invalid_parameter", "notRecent", { oldest });
-  const last = Math.min(to, clock() + MAX_AHEAD_MS);
-  if (from >= last) return { rows: [], next: undefined };
-  const span = { from: new Date(from), to: new Date(last), firstDay: dayOf(from), lastDay: dayOf(last) };
+  // Bounds the days that the statement reads.
+  const end = Math.min(to, clock() + MAX_AHEAD_MS);
+  if (from >= end) return { rows: [], next: undefined };
+  const span = { from: new Date(from), to: new Date(end), firstDay: dayOf(from), lastDay: dayOf(end) };
   const place = { at: new Date(after?.at ?? from), id: after?.id ?? FIRST_ID };
   const rows = await filtered.read(whose, (db) => listRecentEvents(db, whose.systemId, span, place, PAGE_SIZE + 1));
   const page = rows.slice(0, PAGE_SIZE);
-  const end = rows.length > PAGE_SIZE ? page.at(-1) : undefined;
-  return { rows: page, next: end && { at: end.at.getTime(), id: end.id } };
+  const last = rows.length > PAGE_SIZE ? page.at(-1) : undefined;
+  return { rows: page, next: last && { at: last.at.getTime(), id: last.id } };
 }
 
 /**
  * Records in the audit log that an agency read vehicles' movements.
+ * @param keyId the id of the API key with which it read
  * @param what the endpoint, and the requested times
  */
 export async function recordRead(

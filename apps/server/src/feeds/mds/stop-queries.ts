@@ -28,6 +28,7 @@ interface StoppedVehicle {
 }
 
 const states = STATES_IN_DOCK.map((state) => `'${state}'`).join(", ");
+/** The condition for a station that agencies see: neither the operator nor its feed has removed it. */
 const isThere = "s.status <> 'removed' and s.offline_reason is distinct from 'removed_from_source'";
 const select = `select ${columns.list("s")}, case when s.counters = 'operated' then (
      select coalesce(json_agg(json_build_object('id', b.id, 'vehicle_state', b.vehicle_state,

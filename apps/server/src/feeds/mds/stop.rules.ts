@@ -2,6 +2,7 @@ import type { MdsStop } from "@bikeshare/contract/mds";
 import { formFactorOf, type RecordContext } from "./records.rules.ts";
 import type { StopRow } from "./stop-queries.ts";
 
+/** Numbers of vehicles or docks by vehicle type of MDS. */
 type Counts = MdsStop["capacity"];
 
 /** What all stops for one agency have in common. In MDS, a station is called a stop. */
@@ -48,6 +49,7 @@ export function stopRecord(row: StopRow, { providerId, uuid, formFactors }: Stop
 /** Maximum characters of a text in MDS. */
 const MAX_LENGTH = 255;
 
+/** Shortens a text to the length that MDS allows. */
 function short(text: string): string {
   return text.slice(0, MAX_LENGTH).toWellFormed();
 }
@@ -78,6 +80,7 @@ function availableOf(row: StopRow, formFactors: StopContext["formFactors"], usua
   return counts;
 }
 
+/** Counts the vehicles in one of `states` by their type. */
 function countByForm(vehicles: NonNullable<StopRow["vehicles"]>, ...states: readonly string[]): Counts {
   const counts: Counts = {};
   for (const { vehicle_state: state, form_factor: form } of vehicles) {

@@ -33,6 +33,7 @@ export async function stopOfId(
   return { row, ...(await shapesOf(reads, agency)) };
 }
 
+/** Returns what `stopRecord` needs beside the stations: the form factors of the system's vehicle types. */
 async function shapesOf({ filtered }: AgencyReads, { whose }: Agency) {
   return { formFactors: await filtered.read(whose, (db) => listFormFactors(db, whose.systemId)) };
 }

@@ -13,6 +13,7 @@ export const TOKEN_SECONDS = 15 * 60;
 
 const ALGORITHM = "HS256";
 
+/** The dependencies of tokens. */
 interface TokensOptions {
   readonly db: Queryable;
   /** Milliseconds since 1970. */
@@ -27,7 +28,9 @@ export interface AgencyTokens extends AccessTokens {
   issue(clientId: string, secret: string): Promise<string | undefined>;
 }
 
+/** Creates the issuer of tokens, which are JSON Web Tokens. */
 export function createAgencyTokens({ db, clock, keys }: TokensOptions): AgencyTokens {
+  // The signing keys by the ids of the encryption keys that they are derived from. A token names its key by that id.
   const prepared = prepareKeys(keys, (all) => {
     const derived = all.map(({ id, key }) => [id, Buffer.from(hkdfSync("sha256", key, "", "mds token", 32))] as const);
     return new Map(derived.map(([id, key]) => [String(id), key]));
@@ -62,6 +65,7 @@ export function createAgencyTokens({ db, clock, keys }: TokensOptions): AgencyTo
   };
 }
 
+/** Tells whether a key is that of an agency. */
 function isAgencyKey({ scopes }: KeyRow): boolean {
   return scopes.includes(MDS_SCOPE);
 }

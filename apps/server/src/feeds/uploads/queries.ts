@@ -75,31 +75,31 @@ const claim = statement(
    update trip_uploads u set state = 'running', attempts = attempts + 1, seen_at = now(), share = 0, rows_done = 0
    from next where u.system_id = $1 and u.id = next.id returning u.id`,
 );
-// True for the attempt that claimed the upload last. A later claim has increased `attempts`.
-const hasMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
+// The upload is still this attempt's: true for the attempt that claimed the upload last. A later claim has increased `attempts`.
+const isMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
 const progress = statement(
   "uploads.progress",
-  `update trip_uploads set seen_at = now(), share = $4, rows_done = $5 where ${hasMine} returning id`,
+  `update trip_uploads set seen_at = now(), share = $4, rows_done = $5 where ${isMine} returning id`,
 );
 const setImport = statement(
   "uploads.setImport",
-  `update trip_uploads set import_id = $4 where ${hasMine} returning id`,
+  `update trip_uploads set import_id = $4 where ${isMine} returning id`,
 );
 const setTried = statement(
   "uploads.setTried",
-  `update trip_uploads set state = 'tried', result = $4::jsonb, changed_at = now() where ${hasMine} returning id`,
+  `update trip_uploads set state = 'tried', result = $4::jsonb, changed_at = now() where ${isMine} returning id`,
 );
 // Deletes the bytes of an upload that ends, because nothing reads them any more.
 const end = statement(
   "uploads.end",
   `with ended as (
      update trip_uploads set state = $4, import_id = $5, result = $6::jsonb, problem = $7, changed_at = now()
-     where ${hasMine} returning id)
+     where ${isMine} returning id)
    delete from trip_upload_parts where system_id = $1 and upload_id in (select id from ended)`,
 );
 const release = statement(
   "uploads.release",
-  `update trip_uploads set state = 'waiting', attempts = attempts - 1, seen_at = null where ${hasMine}`,
+  `update trip_uploads set state = 'waiting', attempts = attempts - 1, seen_at = null where ${isMine}`,
 );
 const deletePast = statement(
   "uploads.deletePast",
@@ -134,6 +134,7 @@ export async function findNewestUpload(
   return (await db.query<StoredUpload & { asked_by_name: string | null }>(findNewest, [systemId]))[0];
 }
 
+/** Returns an upload; undefined: there is none with this id. */
 export async function findUpload(db: QueryRunner, systemId: string, id: string): Promise<StoredUpload | undefined> {
   return (await db.query<StoredUpload>(find, [systemId, id]))[0];
 }
@@ -165,6 +166,7 @@ export async function updateStep(
   await tx.query(begin, [systemId, id, step, zone, at, by]);
 }
 
+/** Deletes an upload and its bytes. */
 export async function deleteUpload(tx: Transaction, systemId: string, id: string): Promise<void> {
   await tx.query(remove, [systemId, id]);
 }

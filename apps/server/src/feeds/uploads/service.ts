@@ -59,6 +59,7 @@ export async function beginUpload(context: ActorContext, systemId: string, start
   });
 }
 
+/** Requires the name of a time zone. @throws ServiceError */
 function requireZone(zone: string): void {
   try {
     openTimeZone(zone);
@@ -68,11 +69,12 @@ function requireZone(zone: string): void {
   }
 }
 
+/** Requires a file that is not too large. @throws ServiceError */
 function requireSize(bytes: number, limit: number): void {
   if (bytes > limit) throw commandError("conflict", "uploadTooLarge", { limit: inBinaryUnits(limit) });
 }
 
-/** @throws ServiceError `not_found` */
+/** Returns an upload that was looked up. @throws ServiceError `not_found` when there was none */
 function found(upload: StoredUpload | undefined, id: string): StoredUpload {
   if (upload === undefined) throw commandError("not_found", "upload", { id });
   return upload;
@@ -133,6 +135,7 @@ export function tryUpload(context: ActorContext, systemId: string, id: string, z
 /** Requests the import of a file, after its trial. @throws ServiceError */
 export function startUpload(context: ActorContext, systemId: string, id: string): Promise<StoredUpload> {
   return change(context, systemId, id, ["tried"], async (tx, { file_name: file, time_zone: zone, result }) => {
+    // The trial found no ride that the import could store or has stored.
     if ((result?.created ?? 0) + (result?.unchanged ?? 0) === 0)
       throw commandError("conflict", "uploadEmpty", { file });
     await updateStep(tx, systemId, { id, step: "import", time_zone: zone, ...asking(context) });
@@ -152,6 +155,7 @@ export async function discardUpload(context: ActorContext, systemId: string, id:
     const isBegun = state === "running" || (state === "waiting" && importId !== null);
     if (step === "import" && isBegun) throw commandError("conflict", "uploadImporting", { file });
     await deleteUpload(tx, systemId, id);
+    // An upload that has ended has nothing more to discard than its result.
     if (state === "done" || state === "failed") return;
     await insertActOf(context, tx, { systemId, action: "upload.discarded", subject: id, detail: { file } });
   });

@@ -41,14 +41,17 @@ const SOURCE = "trips";
 const REPORT_INTERVAL_MS = 500;
 /** Most problems that people are shown. The import's report has all of them. */
 const SHOWN_ENTRIES = 50;
+/** Most kinds of files, and most refused files, that people are shown. */
 const SHOWN_FILES = 20;
 
 /** `performance.now()` at the start of the thread. It counts from the start of the process. */
 const STARTED = performance.now();
 
+/** What the thread was started with. */
 const options = workerData as UploadThreadOptions;
 const report = (message: UploadThreadReport) => parentPort?.postMessage(message);
 
+/** Yields the bytes of the upload, which the database has in parts. @throws UploadGone */
 async function* readParts(db: Database): AsyncGenerator<Buffer, void, undefined> {
   const { systemId, upload } = options;
   for (let start = 0; start < upload.bytes;) {
@@ -62,6 +65,7 @@ async function* readParts(db: Database): AsyncGenerator<Buffer, void, undefined>
 /** The bytes of the upload are gone: somebody discarded it, or a backup was restored, which does not contain uploads. */
 class UploadGone extends Error {}
 
+/** Runs the step: imports the file, or tries to. */
 async function run(db: Database): Promise<UploadThreadReport> {
   const { systemId, upload, importId, now } = options;
   const clock = () => now + (performance.now() - STARTED);
@@ -93,6 +97,7 @@ async function run(db: Database): Promise<UploadThreadReport> {
   return { result: shown(result, [...formats.values()], kept), isRecorded: result.id !== null };
 }
 
+/** Returns the result as people see it in the dashboard. */
 function shown(result: TripImportResult, layouts: readonly Layout[], { first }: ReportSummary): UploadResult {
   const { rows, created, unchanged, rejected, reasons, warnings, refused, time_shift } = result;
   return {

@@ -31,6 +31,7 @@ import type { UploadThreadOptions, UploadThreadReport } from "./upload-thread.ts
  * explains the states). An attempt is one process's run of a step.
  */
 
+/** The dependencies of the background work on uploads. */
 export interface UploadWorkOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -59,6 +60,7 @@ const CARE_INTERVAL_MS = 60_000;
  * process waits for long.
  */
 const SILENCE_MS = 60_000;
+/** Default of `signMs`. Each sign also writes the progress that the person sees. */
 const SIGN_MS = 2_000;
 /** Attempts at a step. If each of them ended its process, the upload fails. */
 const MAX_ATTEMPTS = 3;
@@ -137,6 +139,7 @@ async function doStep(
   const { db, ids, signMs = SIGN_MS } = options;
   const ended = new AbortController();
   const progress = { share: 0, rows: 0 };
+  // Writes a sign of life and the progress.
   const sign = async () => {
     // The step itself reports an unavailable database.
     const isMine = await updateUploadProgress(db, attempt, progress).catch(() => true);
@@ -149,7 +152,9 @@ async function doStep(
   try {
     await mkdir(options.spoolDirectory, { recursive: true, mode: 0o700 });
     await sign();
+    // An upload that was claimed again may have an import that an ended process began.
     if (upload.step === "import" && (await isImported(options, attempt, upload, signal))) return;
+    // Null: the step is the trial, which stores no ride.
     const importId = upload.step === "import" ? ids.next("import") : null;
     if (importId !== null && !(await updateUploadImport(db, attempt, importId))) return;
     const { result, isRecorded } = await runApart(options, attempt.systemId, upload, importId, signal, progress);
@@ -161,6 +166,7 @@ async function doStep(
   }
 }
 
+/** Returns what to tell people when the disk is nearly full; undefined: it is not, or its free space is not known. */
 async function diskProblem({
   spoolDirectory,
   minFreeBytes = MIN_FREE_BYTES,

@@ -5,6 +5,7 @@ import type { FeedSet } from "../feed-set.ts";
 export interface Taken {
   /** How many stations riders see with the consumer, and how many the feed has. */
   readonly stations: { readonly shown: number; readonly of: number };
+  /** The same of vehicles. */
   readonly vehicles: { readonly shown: number; readonly of: number };
   /** The parts that the consumer drops or misreads, the worst first. */
   readonly losses: readonly FeedLoss[];
@@ -65,6 +66,7 @@ export function verdictOf({ id, name, about, take }: Consumer, set: FeedSet): Fe
   };
 }
 
+/** Returns the verdict in one sentence: what is shown, or the worst loss. */
 function textOf(name: string, { stations, vehicles, losses }: Taken): string {
   const [first, ...rest] = losses;
   if (first === undefined) {

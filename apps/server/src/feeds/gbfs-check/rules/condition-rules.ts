@@ -2,7 +2,7 @@ import { isAtLeast } from "@bikeshare/contract";
 import { isObject } from "../../gbfs/values.ts";
 import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFile, zonesOf } from "./rule.ts";
 
-/** The default id of a system in this service. */
+/** The default id of a system in this service, which other operators publish too. */
 export const UNNAMED_SYSTEM = "main";
 
 /** Rules for fields and files that GBFS requires under a condition. `rule.ts` explains the fields of a rule. */
@@ -244,6 +244,7 @@ export const conditionRules: readonly Rule[] = [
     text: "A file is missing that this kind of system requires.",
     fix: "Publish it and list it in gbfs.json.",
     fine: "All required files are there.",
+    // Each missing file has a text and a fix of its own, which replace those above.
     *find(set) {
       const has = (name: Parameters<typeof set.one>[0]) => set.one(name) !== undefined;
       const vehicles = isAtLeast(set.version, "3.0") ? "vehicle_status" : "free_bike_status";
@@ -291,8 +292,8 @@ export const conditionRules: readonly Rule[] = [
       const url = document?.data["manifest_url"];
       if (document === undefined || url === undefined) return;
       const manifest = set.one("manifest");
-      // Saved files do not show whether there is a manifest.
       if (manifest === undefined) {
+        // Saved files do not show whether there is a manifest.
         if (set.files.kind !== "folder")
           yield { ...inData(document, "manifest_url"), text: "The manifest cannot be read." };
         return;

@@ -45,7 +45,7 @@ export const contentRules: readonly Rule[] = [
         const all = numberFrom(station.get("num_vehicles_available"));
         if (!Array.isArray(types) || types.length === 0 || all === undefined) continue;
         const sum = objectsIn(types).reduce((total, { count }) => total + (numberFrom(count) ?? 0), 0);
-        // A sum below the number is only a warning.
+        // Only a sum above the number is an error, which the rule's id names. A sum below is a warning.
         if (sum !== all)
           yield {
             ...station.at("vehicle_types_available", { sum, of: all }),
@@ -232,6 +232,7 @@ export const contentRules: readonly Rule[] = [
     text: "Most names of stations are in capitals.",
     fix: "Write names as riders read them: Central Station.",
     *find(set) {
+      // Only names with a word of four letters or more: shorter words may be abbreviations.
       const named = [...recordsOf(set, "station_information")].filter((each) => /\p{L}{4}/u.test(nameOf(each)));
       const loud = named.filter((each) => nameOf(each) === nameOf(each).toUpperCase());
       if (loud.length > named.length / 2) for (const station of loud) yield station.at("name");
@@ -260,13 +261,14 @@ export const contentRules: readonly Rule[] = [
     *find(set) {
       const document = set.one("vehicle_status");
       if (document === undefined) return;
+      // `kept` has the vehicles that had the same id after a ride, while the file was read for some minutes.
       for (const id of set.files.followed?.kept ?? [])
         yield { file: document.file, path: `data.${set.nameOf("vehicle_status", "vehicles")}`, id, value: id };
     },
   },
 ];
 
-/** Rules for HTTP. They do not apply to saved files. */
+/** Rules for HTTP. They do not apply to saved files. `served` takes: id, severity, text, fix, fine, and the test. */
 export const servingRules: readonly Rule[] = [
   served(
     "not-https",
@@ -306,6 +308,7 @@ export const servingRules: readonly Rule[] = [
     "The file is sent without compression.",
     "Compress answers with gzip for those who accept it.",
     "Files are compressed.",
+    // Smaller files hardly gain from compression.
     (http, bytes) => !http.isCompressed && bytes > 2_000,
   ),
   {
@@ -328,6 +331,7 @@ export const servingRules: readonly Rule[] = [
       for (const { document, later } of laterReads(set))
         if (later.at === document.lastUpdated && later.data !== JSON.stringify(document.data))
           yield { file: document.file, path: "last_updated", value: document.content["last_updated"] };
+      // The same can show when the vehicles were read for some minutes.
       const followed = set.files.followed;
       const document = set.one("vehicle_status") ?? set.one("station_status");
       if (followed?.isMoving === false && document !== undefined)
@@ -340,6 +344,7 @@ export const servingRules: readonly Rule[] = [
   },
 ];
 
+/** Tells whether a file is served badly. @param bytes its size, unpacked */
 type HttpTest = (http: NonNullable<FeedSet["files"]["files"][number]["http"]>, bytes: number) => boolean;
 
 /** Returns a rule that tests how each file is served. */
@@ -360,6 +365,7 @@ function served(
       const several = bad.length === read.length ? "all files" : "several files";
       for (const { file, http } of bad)
         yield wholeFile(bad.length > 1 ? several : file, {
+          // The files are the examples of the one finding, so they stand where other rules have ids of records.
           ...(bad.length > 1 && { id: file }),
           ...(id === "slow" && { value: `${Math.round(http.milliseconds)} ms` }),
         });
@@ -387,6 +393,7 @@ interface Position {
   readonly lon: number;
 }
 
+/** Yields the records of a feed that have a position. */
 function* positions(
   set: FeedSet,
   name: "station_information" | "vehicle_status",
@@ -397,11 +404,12 @@ function* positions(
   }
 }
 
-/** Tells whether a coordinate has at most 4 decimals. */
+/** Tells whether a coordinate has at most 4 decimals. Tolerates the rounding errors of binary fractions. */
 function isCoarse(degrees: number): boolean {
   return Math.abs(degrees * 1e4 - Math.round(degrees * 1e4)) < 1e-6;
 }
 
+/** Returns the median; 0: there are no numbers. */
 function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
@@ -414,6 +422,7 @@ function kilometres(a: Position, b: Position): number {
   return Math.hypot(a.lat - b.lat, east) * KM_PER_DEGREE;
 }
 
+/** Tells whether opening hours are given and not in OpenStreetMap's syntax. */
 function isUnreadable(hours: unknown): boolean {
   return typeof hours === "string" && openingHoursFrom(hours) === undefined;
 }
@@ -422,6 +431,7 @@ function nameOf(record: PlacedRecord): string {
   return textFrom(record.get("name")) ?? "";
 }
 
+/** Tells whether a text has a tag or a character reference. A list of texts counts as one text. */
 function hasHtml(value: unknown): boolean {
   if (Array.isArray(value)) return objectsIn(value).some(({ text }) => hasHtml(text));
   return typeof value === "string" && /<\/?[a-z][a-z0-9]*(?:\s[^>]*)?\/?>|&(?:amp|lt|gt|nbsp|quot|#\d+);/i.test(value);

@@ -151,6 +151,7 @@ const LISTS: readonly GbfsFeedName[] = [
   ...(["system_pricing_plans", "system_alerts"] as const),
 ];
 
+/** A place that names a vehicle type. */
 interface NamedType extends Found {
   readonly type: string;
 }
@@ -184,6 +185,7 @@ function* textsWithoutLanguage(set: FeedSet): Generator<Found> {
   const document = set.one("system_information");
   const languages = stringsIn(document?.data["languages"]);
   if (document === undefined || languages.length < 2) return;
+  // Returns a language in which a text is missing.
   const lacks = (value: unknown) => {
     const given = new Set(objectsIn(value).map(({ language }) => language));
     return languages.find((language) => !given.has(language));
