@@ -26,6 +26,7 @@ export class KeptChecks {
 
   /**
    * Returns the cached result of a check, or runs the check after the system's earlier ones.
+   * @param subject names what is checked: a source that the system follows; empty: the system's own feeds
    * @param state describes what is checked. A cached result with another state is outdated.
    */
   get(systemId: string, subject: string, state: string, check: () => Promise<FeedReport>): Promise<CheckOutcome> {

@@ -3,6 +3,7 @@ import type { FeedFinding, FeedReport } from "@bikeshare/contract/console";
 /** Maximum notes that are shown. Errors and warnings are always shown. */
 const MAX_NOTES = 10;
 
+/** How the terminal shows severities and states. */
 const MARKS = { error: "ERROR", warning: "WARNING", note: "NOTE" } as const;
 const STATES = { complete: "ok", partial: "LOSS", nothing: "NOTHING" } as const;
 
@@ -15,6 +16,7 @@ export function reportText(report: FeedReport): string {
   const name = report.system_name ?? report.system_id ?? "A system without a name";
   return [
     `${name}: GBFS ${report.version}, ${files.length} files of ${report.location}`,
+    // The text of a verdict contains its first loss.
     verdicts
       .map(({ state, text, losses }) =>
         [`${STATES[state].padEnd(8)} ${text}`, ...losses.slice(1).map((loss) => `${" ".repeat(11)}${loss.text}`)].join(
@@ -31,6 +33,7 @@ export function reportText(report: FeedReport): string {
     .join("\n\n");
 }
 
+/** Returns the lines of a finding: the problem, its place with one example, and what to do. */
 function findingText({ severity, file, path, text, fix, count: times, examples }: FeedFinding): string {
   const [first] = examples;
   const shown = [first?.id, first?.value].filter((part) => typeof part === "string" && part !== "").join(": ");

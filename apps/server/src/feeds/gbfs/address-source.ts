@@ -340,7 +340,8 @@ export class AddressSource implements GbfsSource {
     const translations: Translation[] = [];
     const kept = new Map<string, AddressResponse>();
     for (const [language, other] of others) {
-      const translated = other.bytes ?? (await this.#getTranslation(language, new URL(other.address), undefined))?.bytes;
+      const translated =
+        other.bytes ?? (await this.#getTranslation(language, new URL(other.address), undefined))?.bytes;
       if (translated === undefined) continue;
       translations.push({ language, bytes: translated });
       kept.set(language, responseOf(other));

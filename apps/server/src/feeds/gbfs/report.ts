@@ -37,6 +37,7 @@ export function summaryOf(problems: readonly Problem[]): ReportSummary {
   return summary.result();
 }
 
+/** Returns the problem of a record that another source owns. */
 function ownedByOtherSource(feed: string, field: string, id: string): Problem {
   return { feed, record: id, field, value: id, reason: "belongs_to_another_source", action: "rejected" };
 }
@@ -102,6 +103,7 @@ export class ProblemJournal {
   }
 }
 
+/** Returns a key of a problem, without its value. */
 function keyOf({ feed, record, field, reason }: Problem): string {
   return JSON.stringify([feed, record, field, reason]);
 }
@@ -160,6 +162,7 @@ function idsInUse(feed: ReferredFeed, { information, status, vehicles }: GbfsSna
   return [...atStations, ...[...(vehicles?.records.values() ?? [])].map((vehicle) => vehicle.vehicle_type_id)];
 }
 
+/** Returns the ids of the vehicle types that a station's status counts. */
 function typesIn(json: string): string[] {
   const types = JSON.parse(json) as { vehicle_type_id: string }[]; // as `typesAvailable` writes it
   return types.map((type) => type.vehicle_type_id);

@@ -13,7 +13,7 @@ export interface GbfsSource {
    * @throws FeedFailure
    */
   read<Name extends DocumentName>(feed: Name, now: number): Promise<Documents[Name] | undefined>;
-  /** Returns the names of all its feeds, including those that the service does not read. */
+  /** Returns the names of all its feeds, including those that the service does not read. Tests may omit it. */
   names?(): Promise<readonly string[]>;
 }
 
@@ -30,7 +30,10 @@ export interface GbfsSnapshot {
 export interface SourceSnapshot {
   readonly snapshot: GbfsSnapshot;
   readonly failures: readonly FeedFailure[];
-  /** True: a feed that is missing from the snapshot and from `failures` does not exist in the source. */
+  /**
+   * True, after an import: all feeds were read, so a feed that is missing from the snapshot and from `failures` does not
+   * exist in the source. Undefined, after a poll: such a feed may only not have changed.
+   */
   readonly isWhole?: boolean;
 }
 

@@ -151,7 +151,11 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
 }
 
 /** Records the rejection in the audit log, because the caller has already got a response. */
-function recordRejection(context: ActorContext, { systemId, id }: UndoRequest, { httpMessage }: ServiceError): Promise<void> {
+function recordRejection(
+  context: ActorContext,
+  { systemId, id }: UndoRequest,
+  { httpMessage }: ServiceError,
+): Promise<void> {
   const act = { systemId, action: "import.undo_refused", subject: id, detail: { reason: httpMessage } };
   return insertActOf(context, context.db, act);
 }

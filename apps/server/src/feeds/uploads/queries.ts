@@ -81,10 +81,7 @@ const progress = statement(
   "uploads.progress",
   `update trip_uploads set seen_at = now(), share = $4, rows_done = $5 where ${isMine} returning id`,
 );
-const setImport = statement(
-  "uploads.setImport",
-  `update trip_uploads set import_id = $4 where ${isMine} returning id`,
-);
+const setImport = statement("uploads.setImport", `update trip_uploads set import_id = $4 where ${isMine} returning id`);
 const setTried = statement(
   "uploads.setTried",
   `update trip_uploads set state = 'tried', result = $4::jsonb, changed_at = now() where ${isMine} returning id`,

@@ -32,6 +32,7 @@ function take(set: FeedSet): Taken {
   // Vehicles at a station need no link, because riders rent them at the station.
   const rented = [...stations, ...vehicles.filter((vehicle) => vehicle.get("station_id") === undefined)];
   const unlinked = rented.filter((each) => !hasLink(each.get("rental_uris"), apps));
+  // `counted` puts only the last word of a noun in the plural, which is wrong for these two nouns.
   if (unlinked.length > 0)
     losses.push({
       text: `finds no links into the app for ${unlinked.length.toLocaleString("en-US")} of ${counted(rented.length, "station and vehicle").replace(/station and vehicles$/, "stations and vehicles")}`,
@@ -42,6 +43,7 @@ function take(set: FeedSet): Taken {
     losses.push({ text: "finds no prices", fix: "Publish system_pricing_plans.json.", count: all });
   if (isAtLeast(set.version, "3.0") && !publishesVersion2(set))
     losses.push({ text: `documents GBFS 2 alone, not ${set.version}`, fix: "Publish 2.3 too.", count: 0 });
+  // Google shows what riders can rent by a link, and vehicles at stations that have one.
   const isLinked = (each: PlacedRecord) => apps.length > 0 && hasLink(each.get("rental_uris"), apps);
   const shown = new Set<unknown>(stations.filter(isLinked).map(({ id }) => id));
   const linked = vehicles.filter((vehicle) => {
@@ -71,6 +73,7 @@ function appsOf(set: FeedSet): string[] {
   });
 }
 
+/** Tells whether there is a link into the app, on any platform for which the system names its app. */
 function hasLink(links: unknown, apps: readonly string[]): boolean {
   if (!isObject(links)) return false;
   const platforms = apps.length === 0 ? ["android", "ios"] : apps;
