@@ -59,7 +59,7 @@ const rideColumns: readonly Column[] = [
   { name: "member_casual", type: "text", text: "`member` or `casual`; empty: unknown" },
 ];
 
-/** Which rides are exported, and what turns them into rows. */
+/** The choice of rides to export, and the means of turning them into rows. */
 interface RideSelection {
   readonly systemId: string;
   readonly period: Period;
@@ -227,7 +227,7 @@ export interface ExportContent {
   readonly privacy: ExportPrivacy | null;
 }
 
-/** What to make, where, and from which database. */
+/** The options of making a file: its content, its directory and the database. */
 export interface MakeOptions extends ExportContent {
   readonly connectionString: string;
   readonly directory: string;
@@ -338,7 +338,7 @@ interface Table {
   readonly rows: AsyncGenerator<Value[][], RideTally | undefined>;
 }
 
-/** Returns what a kind of export contains. @throws ExportFileError without a month or a privacy level that it needs */
+/** Returns the columns and rows of an export. @throws ExportFileError without a month or a privacy level that it needs */
 async function tableOf(
   tx: Transaction,
   { systemId, kind, privacy }: ExportContent,

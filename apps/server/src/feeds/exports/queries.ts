@@ -97,7 +97,8 @@ const claim = statement(
    update exports e set state = 'running', attempts = attempts + 1, seen_at = now(), rows_done = 0
    from next where e.system_id = $1 and e.id = next.id returning e.id`,
 );
-// The export is still this attempt's: true for the attempt that claimed the export last. A later claim has increased `attempts`.
+// True for the attempt that claimed the export last, so that the export is still its own. A later claim has increased
+// `attempts`.
 const isMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
 const progress = statement(
   "exports.progress",
@@ -154,7 +155,7 @@ const deleteScheduleRow = statement(
   `delete from export_schedules where system_id = $1 and id = $2 returning ${scheduleColumns.list()}`,
 );
 
-/** What is known of an export when it is requested. */
+/** The columns of an export that are set when it is requested. */
 export type NewExport = Pick<
   StoredExport,
   | "id"

@@ -17,7 +17,7 @@ import { checkStructure } from "./structure.rules.ts";
 /** All rules that the table of fields (`gbfsFeeds`) cannot express. `structure.rules.ts` checks the table itself. */
 export const rules: readonly Rule[] = [...conditionRules, ...referenceRules, ...contentRules, ...servingRules];
 
-/** When and for whom a feed set is checked. */
+/** The options of a check. */
 export interface CheckOptions {
   /** Milliseconds since 1970. */
   readonly now: number;

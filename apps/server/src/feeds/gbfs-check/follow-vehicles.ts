@@ -2,7 +2,7 @@ import { isObject, numberFrom } from "../gbfs/values.ts";
 import type { FeedFiles, FollowedVehicles } from "./feed-set.ts";
 import { objectsIn } from "./rules/rule.ts";
 
-/** How long to read the vehicles, and how. */
+/** The options and dependencies of `followVehicles`. */
 export interface FollowOptions {
   readonly minutes: number;
   /** Reads the file at an address again. */

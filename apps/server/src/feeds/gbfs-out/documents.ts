@@ -115,7 +115,7 @@ export function timeZoneOf({ facts }: KnownSystem): string {
   return facts.timezone ?? "UTC";
 }
 
-/** What `vehicle_types` is built from. */
+/** The data from which `vehicle_types` is built. */
 export interface TypeInputs {
   /** Every vehicle type that is described, or that a station or bike has. */
   readonly types: readonly Known<TypeFacts>[];
@@ -189,7 +189,7 @@ function factsOf<Facts extends object>(row: { readonly source_facts: object | nu
   return own === undefined ? said : { ...said, ...own };
 }
 
-/** What both feeds of stations are built from. */
+/** The data from which both feeds of stations are built. */
 export interface StationInputs {
   readonly system: KnownSystem;
   readonly stations: readonly PublishedStation[];
@@ -309,7 +309,7 @@ function openingOf(system: KnownSystem, now: number): (stationHours: string | un
   };
 }
 
-/** What `vehicle_status` is built from. */
+/** The data from which `vehicle_status` is built. */
 export interface BikeInputs {
   readonly system: KnownSystem;
   readonly bikes: readonly PublishedBike[];

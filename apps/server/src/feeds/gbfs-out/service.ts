@@ -282,7 +282,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
   },
 };
 
-/** Reads what both feeds of stations are built from. */
+/** Reads the data from which both feeds of stations are built. */
 async function stationInputs({ tx, city: { system, stationFacts } }: Inputs) {
   return { system, stations: await listPublishedStations(tx, system.id), facts: await stationFacts() };
 }

@@ -151,7 +151,7 @@ const MAX_VEHICLES = 200_000;
  */
 const MAX_STATIONS = 20_000;
 
-/** What the formats of both feeds of stations have in common. */
+/** The parts that the formats of both feeds of stations share. */
 const stations = { lists: ["stations"], ids: ["station_id"], maxRecords: MAX_STATIONS } as const;
 
 const stationInformation: FeedFormat<StationInformation> = {

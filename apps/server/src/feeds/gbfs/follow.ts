@@ -19,7 +19,7 @@ import { type GbfsSnapshot, readSnapshot } from "./snapshot.ts";
  * logs failures. A failure that lasts is logged as a condition.
  */
 
-/** What to follow, how often, and the dependencies. */
+/** The options and dependencies of following a source. */
 export interface FollowOptions {
   readonly db: Queryable;
   /** Milliseconds since 1970. */

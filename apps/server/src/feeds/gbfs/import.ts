@@ -97,6 +97,14 @@ export async function importGbfs(
   }
 }
 
+/** The feeds of stations and vehicles. */
+const OF_FLEET: ReadonlySet<string> = new Set([
+  ...["station_information", "station_status", "vehicle_status", "free_bike_status"],
+]);
+
+/** Feeds that are read, and feeds whose content the service does not need. All others are reported as not taken. */
+const READ: ReadonlySet<string> = new Set(["gbfs", "gbfs_versions", "manifest", ...OF_FLEET, ...descriptiveFeeds]);
+
 /**
  * Imports one snapshot of all feeds of a source, in one transaction.
  * @throws FeedFailure like `importGbfs`
@@ -115,14 +123,6 @@ export async function importSnapshot(db: Queryable, context: ApplyContext, sourc
   const outcome = await applyReading(db, context, reading);
   return { ...outcome, notTaken: [...outcome.notTaken, ...unread].toSorted() };
 }
-
-/** The feeds of stations and vehicles. */
-const OF_FLEET: ReadonlySet<string> = new Set([
-  ...["station_information", "station_status", "vehicle_status", "free_bike_status"],
-]);
-
-/** Feeds that are read, and feeds whose content the service does not need. All others are reported as not taken. */
-const READ: ReadonlySet<string> = new Set(["gbfs", "gbfs_versions", "manifest", ...OF_FLEET, ...descriptiveFeeds]);
 
 /** Returns the failure of an import that found no usable feed of stations or vehicles. */
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {

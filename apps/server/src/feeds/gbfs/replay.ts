@@ -11,7 +11,7 @@ import { readDocument } from "./documents.ts";
 import { FeedFailure, type Problem, rejectedFeed } from "./problems.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 
-/** What to replay, and the dependencies. */
+/** The options and dependencies of a replay. */
 export interface ReplayOptions {
   readonly db: Queryable;
   /** Milliseconds since 1970. */

@@ -89,7 +89,7 @@ export function runningImportsOf(db: Queryable, systemId: string): Promise<Runni
 export { findImport, type ImportRow, listImports } from "./queries.ts";
 export { findImportReport as importReport, listReportEntries as reportEntries } from "./queries.ts";
 
-/** What is known of an import when it begins. */
+/** The facts about an import that are known when it begins. */
 export interface ImportStart {
   readonly systemId: string;
   /** The import's id, which is also the name of its report. */

@@ -53,6 +53,11 @@ interface MadeAgency {
   readonly vehicles: number;
 }
 
+/** The settings with which a new agency starts. */
+const NO_SETTINGS: AgencySettings = {
+  ...{ time_zone: null, trips_since: null, boundary: null, requirements: null, left_out: null },
+};
+
 /**
  * Creates an agency and its key. The first agency of a system starts the log of vehicle events.
  * @throws ServiceError when another partner has the name, or earlier agencies use another id for the operator
@@ -116,11 +121,6 @@ export async function setAgency(
     return settings;
   });
 }
-
-/** The settings with which a new agency starts. */
-const NO_SETTINGS: AgencySettings = {
-  ...{ time_zone: null, trips_since: null, boundary: null, requirements: null, left_out: null },
-};
 
 /** Returns the settings after a change. @param providerId the operator's id, to which requirement files refer */
 function changed(

@@ -61,6 +61,12 @@ interface HourList<Row, Opened = SettledHour<Row>> {
   readonly records: (row: Row, context: RecordContext) => readonly object[];
 }
 
+/** The body of a 202. */
+const NOT_SETTLED = mdsErrorJson(
+  "hour_not_settled",
+  "The hour is not settled: reports of it may still arrive. Ask again an hour after its end.",
+);
+
 /**
  * Answers a request for an hour of a list: with 202 until the hour is settled, or with 304 when the agency already has it.
  * The audit log records each response with status 200.
@@ -135,12 +141,6 @@ async function sendHour<Row>(
   const document = Readable.from(documentText(list, settled, recordsOf), STREAMED).once("close", leave);
   return { status: 200 as const, body: document as never };
 }
-
-/** The body of a 202. */
-const NOT_SETTLED = mdsErrorJson(
-  "hour_not_settled",
-  "The hour is not settled: reports of it may still arrive. Ask again an hour after its end.",
-);
 
 /** Options of a stream that makes each part of the document only after the previous part was sent. */
 const STREAMED = { objectMode: false, highWaterMark: 1 };

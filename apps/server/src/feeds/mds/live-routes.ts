@@ -34,6 +34,10 @@ type LiveRoutes = Pick<
   "vehicles" | "vehicle" | "vehiclesStatus" | "vehicleStatus" | "recentEvents" | "stops" | "stop"
 >;
 
+/** The paths of the lists, to which the links to next pages lead. */
+const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;
+const RECENT_PATH = "/mds/events/recent";
+
 /** Routes for the present state: vehicles, recent events and stops. */
 export function liveRoutes(context: LiveContext): LiveRoutes {
   // The fields that MDS requires beside a list. `ttl` is 0, because the lists are read anew for each request.
@@ -97,10 +101,6 @@ function deployedOf(rows: readonly VehicleRow[], agency: Agency, context: LiveCo
 function statusesOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
   return rows.flatMap((row) => statusRecord(row, agency, leftSince(context, "statuses")) ?? []);
 }
-
-/** The paths of the lists, to which the links to next pages lead. */
-const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;
-const RECENT_PATH = "/mds/events/recent";
 
 /** Reads a page of vehicles, and makes the link to the next. */
 async function readPage(

@@ -54,7 +54,7 @@ export async function findAgency(
   return (await db.query<AgencyRow>(findAgencyRow, [systemId, partnerId, knownBoundaries]))[0];
 }
 
-/** What MDS needs of the operator, which it calls the provider. */
+/** The operator's ids and dates for MDS, which calls the operator the provider. */
 type ProviderRow = Omit<Tables["mds_providers"], "system_id">;
 
 /** Returns a system's provider; undefined before its first agency. */

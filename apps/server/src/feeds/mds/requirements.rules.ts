@@ -137,7 +137,7 @@ function demandsOf({ required_data_specs: specs }: Program): Demand[] {
   );
 }
 
-/** What an agency gets of an endpoint that its requirement file names. */
+/** The answer for one endpoint that a requirement file names. */
 type EndpointAnswer = RequirementAnswers["programs"][number]["endpoints"][number];
 
 /** Answers for one endpoint, with each field that the service has, or that the agency requires or may not have. */

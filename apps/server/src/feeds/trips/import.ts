@@ -172,6 +172,14 @@ interface Staged {
   readonly spool: Spool;
 }
 
+/** Errors that show that a text is not a trip file. A text that may be something else is then skipped, not rejected. */
+const NO_TRIP_FILE: ReadonlySet<ImportFileError["reason"]> = new Set([
+  "unknown_header",
+  "not_text",
+  "empty",
+  "unparsable",
+]);
+
 /** Reads a file into a spool; undefined when the file is rejected or skipped. */
 async function stage(run: Run, input: TripInput, index: number): Promise<Staged | undefined> {
   const { options, now, origin, report, progress } = run;
@@ -202,14 +210,6 @@ async function stage(run: Run, input: TripInput, index: number): Promise<Staged 
     return undefined;
   }
 }
-
-/** Errors that show that a text is not a trip file. A text that may be something else is then skipped, not rejected. */
-const NO_TRIP_FILE: ReadonlySet<ImportFileError["reason"]> = new Set([
-  "unknown_header",
-  "not_text",
-  "empty",
-  "unparsable",
-]);
 
 /** Reports that nothing of a file is imported, and why. */
 function reportFileError({ tally, report }: Run, name: string, { reason, row, message }: ImportFileError): void {

@@ -47,7 +47,7 @@ const SHOWN_FILES = 20;
 /** `performance.now()` at the start of the thread. It counts from the start of the process. */
 const STARTED = performance.now();
 
-/** What the thread was started with. */
+/** The options that the thread was started with. */
 const options = workerData as UploadThreadOptions;
 const report = (message: UploadThreadReport) => parentPort?.postMessage(message);
 

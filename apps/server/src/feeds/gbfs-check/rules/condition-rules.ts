@@ -5,6 +5,19 @@ import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFi
 /** The default id of a system in this service, which other operators publish too. */
 export const UNNAMED_SYSTEM = "main";
 
+/** The propulsion types that the official schemas treat as motorized. For `motorTypes`, unknown words are motors too. */
+const MOTORS = new Set([
+  ...[
+    "electric",
+    "electric_assist",
+    "combustion",
+    "combustion_diesel",
+    "hybrid",
+    "plug_in_hybrid",
+    "hydrogen_fuel_cell",
+  ],
+]);
+
 /** Rules for fields and files that GBFS requires under a condition. `rule.ts` explains the fields of a rule. */
 export const conditionRules: readonly Rule[] = [
   {
@@ -303,19 +316,6 @@ export const conditionRules: readonly Rule[] = [
     },
   },
 ];
-
-/** The propulsion types that the official schemas treat as motorized. For `motorTypes`, unknown words are motors too. */
-const MOTORS = new Set([
-  ...[
-    "electric",
-    "electric_assist",
-    "combustion",
-    "combustion_diesel",
-    "hybrid",
-    "plug_in_hybrid",
-    "hydrogen_fuel_cell",
-  ],
-]);
 
 /** Yields the stations and vehicles that have a link into an app of a platform. */
 function* recordsWithLinks(set: Parameters<Rule["find"]>[0], platform: string) {

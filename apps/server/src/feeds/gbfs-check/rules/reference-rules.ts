@@ -3,6 +3,12 @@ import { isObject } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
 import { type Found, inData, objectsIn, recordsOf, type Rule, stringsIn, wholeFile } from "./rule.ts";
 
+/** Feeds whose records have ids. */
+const LISTS: readonly GbfsFeedName[] = [
+  ...(["station_information", "station_status", "vehicle_status", "vehicle_types", "system_regions"] as const),
+  ...(["system_pricing_plans", "system_alerts"] as const),
+];
+
 /**
  * Rules for ids that refer to nothing, for repeated and unusual ids, and for missing languages. `rule.ts` explains the
  * fields of a rule.
@@ -143,12 +149,6 @@ export const referenceRules: readonly Rule[] = [
     fix: "Give every text and every file in all languages, or list fewer languages.",
     find: (set) => (isAtLeast(set.version, "3.0") ? textsWithoutLanguage(set) : listsThatDiffer(set)),
   },
-];
-
-/** Feeds whose records have ids. */
-const LISTS: readonly GbfsFeedName[] = [
-  ...(["station_information", "station_status", "vehicle_status", "vehicle_types", "system_regions"] as const),
-  ...(["system_pricing_plans", "system_alerts"] as const),
 ];
 
 /** A place that names a vehicle type. */
