@@ -106,8 +106,8 @@ const from = `from bikes b
   left join stations origin on origin.system_id = $1 and origin.id = ${event} #>> '{from,station_id}'
   ${joinType("b.vehicle_type_id")}`;
 
-// Makes the statement of a list. Leaves out a vehicle in one of `states` only if its last event was before $3, so that a vehicle stays listed for some time
-// after it left.
+// Makes the statement of a list. Leaves out a vehicle in one of `states` only if its last event was before $3, so that a
+// vehicle stays listed for some time after it left.
 const listRows = (name: string, states: string, condition = "") =>
   statement(
     name,

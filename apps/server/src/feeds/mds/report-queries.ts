@@ -92,7 +92,8 @@ export interface CountedBy {
   readonly boundaryHash: string | null;
 }
 
-// Returns the key of a day's counts. The column `time_zone` contains both the time zone and the hash of the boundary, because each pair has its own counts.
+// Returns the key of a day's counts. The column `time_zone` contains both the time zone and the hash of the boundary,
+// because each pair has its own counts.
 function countsKey({ timeZone, boundaryHash }: CountedBy): string {
   return boundaryHash === null ? timeZone : `${timeZone} ${boundaryHash}`;
 }
