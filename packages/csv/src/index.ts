@@ -75,9 +75,13 @@ export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHa
 
 /** Returns a function that takes the text piece by piece and passes the records to the handler. */
 function createReader(handler: RecordHandler): (piece: string, isLast: boolean) => void {
+  /** The beginning of a record whose end has not been read yet. */
   let rest = "";
+  /** The number of the line on which the next record begins. */
   let line = 1;
+  /** Whether any text has been read. Only the first text may begin with a byte order mark. */
   let isBegun = false;
+  /** The number of fields of the first record. */
   let width: number | undefined;
   return (piece, isLast) => {
     const text = rest + (isBegun || !piece.startsWith(BYTE_ORDER_MARK) ? piece : piece.slice(1));
@@ -116,7 +120,10 @@ interface CsvRecord {
   readonly lines: number;
 }
 
-/** Reads the record that begins at `start`; undefined when the text may end before the record does. */
+/**
+ * Reads the record that begins at `start`; undefined when the text may end before the record does.
+ * @param isLast whether the text ends the file
+ */
 function readRecord(text: string, start: number, isLast: boolean): CsvRecord | undefined {
   const fields: string[] = [];
   let lines = 1;
@@ -133,6 +140,7 @@ function readRecord(text: string, start: number, isLast: boolean): CsvRecord | u
       fields.push(text.slice(position, end));
     }
     const next = text.charCodeAt(end);
+    // The next field begins after the comma.
     if (next === COMMA) position = end;
     // The piece ends here, and the next one may continue the field, a doubled quote or a CRLF. Only after a line feed the
     // record is surely complete.

@@ -94,6 +94,7 @@ async function tryToRun(directory: string, account: Account | undefined): Promis
   return postgres.ok ? initdb : postgres;
 }
 
+/** Returns the copy of the installed PostgreSQL below `base`, and makes it if it is missing. */
 async function ensureCopy(native: Native, base: string, log: LogEvent): Promise<string> {
   await ensureTrustedDirectory(base);
   const copy = join(base, `postgresql-${native.version}`);
@@ -133,6 +134,7 @@ async function copyTree(from: string, to: string): Promise<void> {
   }
 }
 
+/** The content of the file that lists the links to libraries. */
 const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**

@@ -65,6 +65,7 @@ const pointerShape = z.object({ id: z.string().regex(/^[0-9a-f]{24}$/), isComple
 type Pointer = z.infer<typeof pointerShape>;
 const pointerFile = (dataDir: string) => join(dataDir, "postgresql.pointer");
 
+/** Returns the cluster below `systemDirectory` to which a pointer leads, or is going to lead. */
 async function homeOutside(
   dataDir: string,
   options: { systemDirectory: string; accounts: readonly string[] },
@@ -119,6 +120,7 @@ async function readPointer(dataDir: string): Promise<Pointer | undefined> {
   }
 }
 
+/** Returns the owner of a file or directory; undefined: there is none at the path. */
 async function ownerOf(path: string): Promise<Account | undefined> {
   try {
     const { uid, gid } = await lstat(path);
@@ -132,7 +134,10 @@ async function ownerOf(path: string): Promise<Account | undefined> {
   }
 }
 
-/** Returns the account for an existing cluster: its owner, because PostgreSQL runs only as the owner of its files. */
+/**
+ * Returns the account for an existing cluster: its owner, because PostgreSQL runs only as the owner of its files. Undefined:
+ * the account of this process.
+ */
 async function accountFor(owner: Account, home: string): Promise<Account | undefined> {
   const uid = ownUid();
   // Windows, or an ordinary account that owns the files: PostgreSQL runs as the account of this process.
@@ -179,6 +184,7 @@ export async function createCluster(home: string, binaries: string, account: Acc
   await renameDurably(partial, home);
 }
 
+/** Removes the temporary directories of `createCluster` that a killed process has left. */
 async function removeHalfClusters(home: string): Promise<void> {
   const prefix = `${basename(home)}${PARTIAL}`;
   for (const name of await readdir(dirname(home))) {

@@ -19,13 +19,14 @@ const connectionShape = z.object({
 });
 export type Connection = z.infer<typeof connectionShape>;
 
-/** The service's role and its database. */
+/** The name of the service's role, and of its database. */
 const DATABASE = "bikeshare";
 /** The role that initdb makes. The service runs no requests as this role: injected SQL could read files and run programs. */
 export const SUPERUSER = "postgres";
 
 const fileOf = (home: string) => join(home, "connection.json");
 
+/** Reads the connection file of a cluster. @throws EmbeddedPostgresError when it is missing or damaged */
 export async function readConnection(home: string): Promise<Connection> {
   const file = fileOf(home);
   try {
@@ -39,6 +40,7 @@ export async function readConnection(home: string): Promise<Connection> {
   }
 }
 
+/** Writes the connection file of a cluster. */
 export async function writeConnection(home: string, value: Connection): Promise<void> {
   await writeDurably(fileOf(home), `${JSON.stringify(value, undefined, 2)}\n`, 0o600);
 }
@@ -133,6 +135,7 @@ async function createDatabase({ port, password, superuserPassword }: Connection)
   });
 }
 
+/** Connects, and disconnects after `use`, even if it fails. */
 async function withClient(connectionString: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString });
   // An idle connection that breaks emits an error, which would end the process if nobody listened.

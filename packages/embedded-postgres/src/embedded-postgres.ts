@@ -117,6 +117,10 @@ function isUnused(usersFile: string): boolean {
   return alone !== undefined;
 }
 
+/**
+ * Starts PostgreSQL or joins the running one, and begins to watch it. Call it under `postgresql.lock`.
+ * @param isFirst whether no other process uses the server, so that it may get another port
+ */
 async function startOrJoin(membership: Membership, isFirst: boolean): Promise<EmbeddedPostgres> {
   const { cluster, mutex, usersFile, mutexFile } = membership;
   const findFull = () => findFullDisk(dataOf(cluster.home));
@@ -145,6 +149,7 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
   }
 }
 
+/** Finds the cluster of `dataDir` or creates it, and finds programs that can run it. */
 async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions): Promise<Cluster> {
   const { log, systemDirectory = "/var/lib/bikeshare", accounts = ["postgres", "nobody"], isDurable = true } = options;
   const home = await findHome(dataDir, { systemDirectory, accounts });
@@ -181,6 +186,7 @@ async function runWithDatabase(
   }
 }
 
+/** Ends the supervision first, so that the supervisor does not restart the PostgreSQL that is stopped here. */
 async function closeOnce(membership: Membership, supervisor: Supervisor): Promise<void> {
   await supervisor.end();
   const lock = await waitForLock(membership.mutex);

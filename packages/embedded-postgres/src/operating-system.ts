@@ -106,8 +106,9 @@ const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Returns the first directory on the way up from `path` (`path` included) that lets another account replace `path`, or
- * undefined. A sticky directory such as /tmp may be writable, because others cannot rename or remove our files there.
+ * Returns the first directory, from `path` upwards, through which another account could replace `path` or write in it;
+ * undefined: none. Above `path` a sticky directory such as /tmp may be writable, because others cannot rename or remove our
+ * files there.
  */
 export async function findUntrusted(path: string): Promise<string | undefined> {
   const uid = ownUid();

@@ -26,6 +26,7 @@ const PROVEN_AFTER_MS = 10_000;
  */
 const MAX_RESTART_DELAY_MS = 10_000;
 
+/** A running supervision. `end` ends it, and leaves PostgreSQL running. */
 export type Supervisor = { restartedCount: () => number; end: () => Promise<void> };
 
 /**
@@ -37,12 +38,12 @@ export function supervise(cluster: Cluster, first: Postmaster, mutex: () => Kern
   let restarted = 0;
   const watch = async () => {
     let current = first;
-    let soonDeaths = 0;
+    let earlyDeaths = 0;
     for (;;) {
       const lived = await waitForDeath(current.pid, cluster, stopping.signal);
       cluster.log({ event: "died", pid: current.pid });
-      soonDeaths = lived >= PROVEN_AFTER_MS ? 0 : soonDeaths + 1;
-      current = await restart(cluster, mutex, soonDeaths, stopping.signal);
+      earlyDeaths = lived >= PROVEN_AFTER_MS ? 0 : earlyDeaths + 1;
+      current = await restart(cluster, mutex, earlyDeaths, stopping.signal);
       restarted += 1;
     }
   };
@@ -71,13 +72,14 @@ async function waitForDeath(pid: number, cluster: Cluster, signal: AbortSignal):
   return lived;
 }
 
+/** Starts PostgreSQL again, and retries until that succeeds. @param earlyDeaths how many early deaths came in a row */
 async function restart(
   cluster: Cluster,
   mutex: () => KernelLock | undefined,
-  soonDeaths: number,
+  earlyDeaths: number,
   signal: AbortSignal,
 ): Promise<Postmaster> {
-  for (let failures = Math.max(0, soonDeaths - 1); ; failures += 1) {
+  for (let failures = Math.max(0, earlyDeaths - 1); ; failures += 1) {
     if (failures > 0) await sleep(delayAfter(failures), undefined, { signal });
     let lock: KernelLock | undefined;
     try {

@@ -28,7 +28,7 @@ export interface RateLimiter {
 /** The default length of the window, in milliseconds. */
 export const RATE_WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 
-/** A limiter that counts in this process's memory and returns at once. */
+/** A limiter that counts in this process's memory and returns at once: a `RateLimiter` without promises. */
 export interface MemoryRateLimiter {
   take(key: string, limit: number): RateDecision;
   peek(key: string, limit: number): RateDecision;

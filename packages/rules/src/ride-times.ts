@@ -28,6 +28,7 @@ export type RideTimesIssue = MessageArguments<"invalid_parameter">;
 
 /**
  * Returns the time to store for a time that a caller gives, or the issue if that is too far in the future.
+ * @param field the name of the time in the request, for messages
  * @param given RFC 3339; undefined: now
  */
 export function storedTime(field: string, given: string | undefined, now: Date): StoredTime | RideTimesIssue {
@@ -58,6 +59,7 @@ export function storedEnd(
   return rideTimesIssue(startedAt.getTime(), end.at.getTime(), field) ?? end;
 }
 
+/** Tells whether `storedTime` or `storedEnd` has returned an issue. */
 export function isIssue(stored: StoredTime | RideTimesIssue): stored is RideTimesIssue {
   return Array.isArray(stored);
 }

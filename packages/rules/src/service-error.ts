@@ -39,6 +39,7 @@ export function serviceError<Code extends ErrorCode>(
   code: Code,
   ...rest: [...message: MessageArguments<Code>, options?: ServiceErrorOptions]
 ): ServiceError {
+  // The types of the arguments depend on the code. Here only their positions matter.
   const [name, values, options] = rest as unknown as [unknown?, Values?, ServiceErrorOptions?];
   const message = errorMessage(code, ...([name, values] as unknown as MessageArguments<Code>));
   const seconds = values?.["retryAfterSeconds"];

@@ -53,12 +53,12 @@ export function readHistoryRange(
   if (from >= to) throw serviceError("invalid_parameter", "timesReversed");
   const length = lengthOf(step);
   const steps = Math.ceil((to - from) / length);
-  const refuse = (tooMany: number) =>
+  const tooManyError = (tooMany: number) =>
     serviceError("invalid_parameter", "tooManySteps", { steps: tooMany, step, limit: MAX_HISTORY_STEPS });
   // Checked before the bounds are computed, because there could be millions of them.
-  if (steps > MAX_HISTORY_STEPS) throw refuse(steps);
+  if (steps > MAX_HISTORY_STEPS) throw tooManyError(steps);
   const bounds = boundsOf(from, to, length, timeZone);
-  if (bounds.length - 1 > MAX_HISTORY_STEPS) throw refuse(bounds.length - 1);
+  if (bounds.length - 1 > MAX_HISTORY_STEPS) throw tooManyError(bounds.length - 1);
   return { step, bounds };
 }
 
@@ -154,7 +154,10 @@ export interface HistoryPoint {
   readonly minutes_offline: number;
 }
 
-/** Summarises the states of a station, given oldest first, by steps of time. */
+/**
+ * Summarises the states of a station, given oldest first, by steps of time. States may be added in several parts, so that
+ * not all of them must be in memory at once.
+ */
 export interface HistoryFold {
   /** Adds states. Of the states before the first step, only the last one counts. */
   add(states: Iterable<RecordedState>): void;
@@ -164,6 +167,7 @@ export interface HistoryFold {
 
 /** Sums up a number over time, weighted by how long each value lasted. */
 class Level {
+  /** For how many milliseconds the number was known. */
   ms = 0;
   #sum = 0;
   #min = Infinity;
@@ -181,6 +185,7 @@ class Level {
   }
 }
 
+/** The sums of a step so far. */
 interface Step {
   readonly bikes: Level;
   readonly docks: Level;
@@ -199,7 +204,7 @@ export function foldHistory(bounds: readonly number[]): HistoryFold {
   let current = 0;
 
   /** Adds the present state to the steps, for the time up to `end`. */
-  const lastTo = (end: number) => {
+  const extendTo = (end: number) => {
     if (state === undefined) return;
     let at = Math.max(state.at, bounds[0] ?? Infinity);
     while (current < steps.length && at < end) {
@@ -214,17 +219,18 @@ export function foldHistory(bounds: readonly number[]): HistoryFold {
   return {
     add(states) {
       for (const next of states) {
-        lastTo(next.at);
+        extendTo(next.at);
         state = next;
       }
     },
     finish(until) {
-      lastTo(until);
+      extendTo(until);
       return steps.map((step, index) => shownStep(step, bounds[index] ?? 0, bounds[index + 1] ?? 0));
     },
   };
 }
 
+/** Adds a state to a step, for the time that it lasted within the step. */
 function addTo(step: Step | undefined, { bikes, docks, isOnline }: RecordedState, ms: number): void {
   if (step === undefined) return;
   step.bikes.add(bikes, ms);
@@ -249,6 +255,7 @@ function shownStep({ bikes, docks, emptyMs, fullMs, offlineMs }: Step, from: num
   };
 }
 
+/** Rounds to three decimal places. */
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

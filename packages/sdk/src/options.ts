@@ -106,6 +106,7 @@ export function readOptions(options: ClientOptions & { readonly [PLATFORM]?: Pla
     rateLimiter: createRateLimiter(platform),
     retryBudget: createRetryBudget(),
   };
+  // It overrides nothing here, but checks the numbers.
   return withOptions(settings);
 }
 

@@ -182,6 +182,10 @@ export interface HealthChecks {
   ready(options?: RequestOptions): ApiPromise<Health>;
 }
 
+/*
+ * client.ts makes each resource by one of the functions below.
+ */
+
 /** @param isResumedById whether the list continues after an item's id instead of a cursor, as the list of events does */
 export function createListResource<Item extends { readonly id: string }, Query extends object>(
   api: Api,
@@ -209,6 +213,7 @@ export function createFollowedResource<Item extends { readonly id: string }, Que
   return {
     ...createResource<Item, Query>(api, route),
     changesSince(checkpoint, query, options) {
+      // An empty `since` begins with all items.
       const start = checkpoint ? parseCheckpoint(checkpoint, true) : { since: "" };
       return api.list(route.list, query, options, false, start);
     },
@@ -244,7 +249,9 @@ export function createStations(api: Api): Stations {
   };
 }
 
-/** Returns the methods of a list without page numbers: `list` for one page, `all` for all items. */
+/**
+ * Returns the methods of the lists without page numbers, flows and deliveries: `list` for one page, `all` for all items.
+ */
 function createPages<
   Item,
   Envelope extends { readonly data: Item[]; readonly next_cursor?: string },

@@ -99,6 +99,7 @@ function createSandbox(clientOptions: ClientOptions): Sandbox {
   const sandbox: Sandbox = {
     show: (options) => api.call({ route: show }, options),
     reset: (body = {}, options) => api.call({ route: reset, body }, options),
+    // In the routes of `trigger` and `scenario`, `:id` is the name of the event or the scenario.
     trigger: (id, body = {}, options) => api.call({ route: trigger, id, body }, options),
     scenario: (id, options) => api.call({ route: scenario, id, body: {} }, options),
     clock: (options) => api.call({ route: clock }, options),
@@ -125,6 +126,7 @@ function createSandbox(clientOptions: ClientOptions): Sandbox {
     return withTimeout(platform, totalTimeoutMs, signal, onTimeout, (limited) => work({ ...options, signal: limited }));
   }
 
+  /** Requests the clock until all due work is done. @param limited options whose signal ends the waiting */
   async function pollUntilReady(limited: RequestOptions & { readonly signal: AbortSignal }): Promise<SandboxClock> {
     for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)) {
       const found = await sandbox.clock(limited);

@@ -29,7 +29,8 @@ function findIssue(value: unknown, shape: ResponseShape, path: string): string |
     return firstIssue(Object.entries(shape.properties), (name, field) => findIssue(value[name], field, pathOf(name)));
   }
   const name = String(value[shape.discriminator]);
-  // `Object.hasOwn`, because the name may be any string, such as `constructor`.
+  // `Object.hasOwn`, because the name may be any string, such as `constructor`. An unknown variant is accepted, because
+  // variants are added within a version.
   const variant = Object.hasOwn(shape.variants, name) ? shape.variants[name] : undefined;
   return variant && findIssue(value, variant, path);
 }

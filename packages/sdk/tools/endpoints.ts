@@ -46,6 +46,7 @@ ${endpoints.map(([name, endpoint]) => `  ${JSON.stringify(name)}: ${JSON.stringi
 `;
 }
 
+/** Returns an endpoint as a command: its help, whether it takes an id, and its options. */
 function describe({ path, summary, query, body }: Endpoint) {
   const parameters = [query, body].flatMap((schema) => Object.entries(schema ? fieldsOf(schema) : {}));
   const isPaged = parameters.some(([name]) => name === "page");

@@ -46,6 +46,7 @@ interface Schema {
   };
 }
 
+/** The parts of an endpoint of the contract that are used here. */
 interface Route {
   readonly method: string;
   readonly path: string;
@@ -73,6 +74,7 @@ const kinds = new Map<unknown, TextKind>([
   [monthParam, "month"],
 ]);
 
+/** The resources of which the file has a blank, by the name of their type. */
 const resources = {
   Station: station,
   Alert: alert,
@@ -107,6 +109,7 @@ ${blanks.map(([name, value]) => `  ${name}: ${JSON.stringify(value)},`).join("\n
 `;
 }
 
+/** Returns an endpoint as parameters.ts declares it. */
 function describe({ metadata, pathParams, query, headers, body }: Route) {
   return {
     scope: metadata.scope,
@@ -140,6 +143,7 @@ function blankOf(schema: Schema): Record<string, unknown> {
   });
 }
 
+/** Converts each field of an object's schema. A schema with a rule over several fields wraps the object's in `schema`. */
 function fieldsOf<Value>(schema: Schema | undefined, convert: (field: Schema) => Value): Record<string, Value> {
   const { shape, schema: inner } = schema?._def ?? {};
   if (inner) return fieldsOf(inner, convert);

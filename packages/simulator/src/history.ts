@@ -86,6 +86,7 @@ interface Place {
   isOffline: boolean;
 }
 
+/** The end of a ride: its bike is at its station from then on. */
 interface Arrival {
   readonly at: number;
   readonly bike: CityBike;
@@ -165,6 +166,7 @@ class Past {
     return new Map(this.#places.flatMap(({ station, bikes }) => bikes.map((bike) => [bike, station] as const)));
   }
 
+  /** Makes one ride, if there is a bike and a free dock. @param pull 1: into the centre; -1: out of it; 0: anywhere */
   #ride(startedAt: number, pull: number): void {
     const random = this.#random;
     const from = find(this.#places, random, pull, ({ bikes, isOffline }) => bikes.length > 0 && !isOffline);
@@ -271,12 +273,12 @@ function pullOf(hour: number): number {
 
 /**
  * Returns one of some random stations for which `willDo` is true; undefined if it is true for none of them.
- * @param pull -1 prefers stations in the centre, 1 those at the edge
+ * @param outward -1 prefers stations in the centre, 1 those at the edge
  */
 function find(
   places: readonly Place[],
   random: Random,
-  pull: number,
+  outward: number,
   willDo: (place: Place) => boolean,
 ): Place | undefined {
   let last: Place | undefined;
@@ -284,7 +286,7 @@ function find(
     const place = places[Math.floor(random.next() * places.length)];
     if (place === undefined || !willDo(place)) continue;
     last = place;
-    const likelihood = 0.55 + pull * (0.5 - place.centrality) * 0.9;
+    const likelihood = 0.55 + outward * (0.5 - place.centrality) * 0.9;
     if (random.next() < likelihood) return place;
   }
   return last;

@@ -60,14 +60,12 @@ interface Telemetry {
 /** How many rides each bike makes on a day, as in large systems. */
 const RIDES_PER_BIKE_A_DAY = 2.5;
 const MINUTES_PER_DAY = 1440;
-/**
- * Shares of rides with a peculiarity (`late`: `isDelayed`). They are larger than in real systems, so that each is seen
- * within minutes.
- */
-const SHARES = { cancelled: 0.03, outside: 0.02, late: 0.03, repeated: 0.03 };
+/** Shares of rides with a peculiarity. They are larger than in real systems, so that each is seen within minutes. */
+const SHARES = { cancelled: 0.03, outside: 0.02, delayed: 0.03, repeated: 0.03 };
 /** How often each station fails, and each bike breaks, in a simulated day. */
 const STATION_FAILURES_A_DAY = 0.5;
 const BIKE_FAILURES_A_DAY = 0.03;
+/** How many tours vans make in a simulated hour, all vans of the city together. */
 const VAN_TOURS_AN_HOUR = 12;
 /** How often each station's bikes report in a simulated hour. */
 const TELEMETRY_AN_HOUR = 0.5;
@@ -77,6 +75,7 @@ const TELEMETRY_AN_HOUR = 0.5;
  * @param minute simulated minutes since the midnight of the first day
  */
 export function planMinute(city: City, seed: number, minute: number): CityEvent[] {
+  // Multiplied by large odd numbers, so that neighbouring seeds and minutes have nothing in common.
   const random = createRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(minute + 1, 0x85ebca6b));
   const hour = Math.floor(minute / 60) % 24;
   const rides = (city.bikes.length * RIDES_PER_BIKE_A_DAY * (HOURLY_WEIGHTS[hour] ?? 0)) / TOTAL_WEIGHT / 60;
@@ -129,7 +128,7 @@ function plannedRide(city: City, random: Random, hour: number): PlannedRide {
     distanceMeters,
     riderCategory: randomRider(random),
     end: rideEnd(endChance),
-    isDelayed: random.next() < SHARES.late,
+    isDelayed: random.next() < SHARES.delayed,
     isRepeated: random.next() < SHARES.repeated,
   };
 }
@@ -147,7 +146,10 @@ function rideEnd(chance: number): PlannedRide["end"] {
   return chance < SHARES.cancelled + SHARES.outside ? "outside" : "returned";
 }
 
-/** Returns a number that is greater for stations nearer to the centre, which is a station of the region `centre`. */
+/**
+ * Returns a number that is greater for stations nearer to the centre, which is a station of the region `centre`. It serves
+ * to compare two stations only; `centralityOf` returns a share from 0 to 1.
+ */
 function centrality(city: City, station: CityStation): number {
   const middle = city.stations.find(({ regionId }) => regionId === "centre") ?? city.stations[0];
   return -metresBetween(middle, station);

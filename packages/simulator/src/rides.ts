@@ -13,6 +13,7 @@ const CANCEL_DELAY_MS = MINUTE_MS;
 const COLLECT_DELAY_MS = 45 * MINUTE_MS;
 const REPEAT_DELAY_MS = 2 * MINUTE_MS;
 
+/** A ride that is under way. */
 interface ActiveRide {
   readonly id: string;
   readonly bikeId: string;
@@ -27,7 +28,8 @@ export type Rides = ReturnType<typeof createRides>;
 export function createRides(backend: Backend, run: string) {
   const { schedule, fleet, timestamp } = backend;
   const underWay = new Map<string, ActiveRide>();
-  const last = new Map<string, { readonly startedAt: string; readonly from: CityStation }>();
+  /** Each bike's latest ride that ended at a station, by the bike's id. */
+  const lastRides = new Map<string, { readonly startedAt: string; readonly from: CityStation }>();
   /** Rides that the service refused to start: their bikes are not where the simulator believes. Their end is not sent. */
   const refused = new Set<string>();
   let startedCount = 0;
@@ -41,7 +43,7 @@ export function createRides(backend: Backend, run: string) {
     sendEnd(backend, ride, time, reason);
     if (plan.end === "outside") collectLater(backend, ride, time);
     else fleet.put(bikeId, plan.end === "cancelled" ? plan.from : plan.to);
-    if (plan.end === "returned") last.set(bikeId, { startedAt, from: plan.from });
+    if (plan.end === "returned") lastRides.set(bikeId, { startedAt, from: plan.from });
   };
   /** Counts a ride as under way, and schedules its end. It may have been ended before, by `finishAll`. */
   const follow = (ride: ActiveRide, end: number) => {
@@ -75,7 +77,7 @@ export function createRides(backend: Backend, run: string) {
     },
     activeCount: () => underWay.size,
     /** Returns a bike's latest ride that ended at a station. */
-    lastRideOf: (bikeId: string) => last.get(bikeId),
+    lastRideOf: (bikeId: string) => lastRides.get(bikeId),
   };
 }
 
@@ -89,6 +91,7 @@ function sendStart(backend: Backend, ride: ActiveRide, time: number): void {
   sendAsPlanned(backend, { path: "rides/start", subjectId: bikeId, item }, plan, time);
 }
 
+/** Sends a ride's end, or its cancellation. @param reason undefined: the service finds it by the end station */
 function sendEnd(backend: Backend, ride: ActiveRide, time: number, reason: RideEnd["end_reason"]): void {
   const { id, bikeId: subjectId, plan } = ride;
   const at = backend.timestamp(subjectId, time);
@@ -117,7 +120,10 @@ function collectLater({ schedule, fleet, timestamp, send }: Backend, { bikeId, p
   });
 }
 
-/** Returns the cost of a ride, in cents. Members do not pay for the first half hour. */
+/**
+ * Returns the cost of a ride, in cents: 1 euro, and 15 cents a minute. Members do not pay for the first half hour, which
+ * costs 550 cents.
+ */
 function costsOf({ seconds, riderCategory }: PlannedRide): Pick<RideEnd, "standard_cost" | "actual_cost" | "currency"> {
   const standard = 100 + 15 * Math.ceil(seconds / 60);
   const paid = riderCategory === "member" ? Math.max(0, standard - 550) : standard;

@@ -122,6 +122,7 @@ async function postUntilAnswered(
   return false;
 }
 
+/** Returns a number that is always the same for a text, and spreads texts over the lanes. */
 function hashOf(text: string): number {
   let hash = 0;
   for (const character of text) hash = (Math.imul(hash, 31) + character.charCodeAt(0)) >>> 0;

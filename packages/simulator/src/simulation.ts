@@ -57,6 +57,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const sender = createSender({
     ...options,
     onAnswer: (command, result) => {
+      // `life` is set below, before the first command is sent.
       life.onAnswer(command, result);
       figures.answered(command, result);
       options.onAnswer?.(command, result);
@@ -99,6 +100,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   };
 }
 
+/** Waits until the service has acknowledged everything sent. @throws Error when it does not in time, or rejects something */
 async function flushOrThrow(sender: Sender, failed: Promise<Error>): Promise<void> {
   const result = await Promise.race([sender.flush(BOOTSTRAP_TIMEOUT_MS), failed]);
   if (result instanceof Error) throw result;

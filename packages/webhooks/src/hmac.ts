@@ -26,8 +26,8 @@ export async function hmacHex(secret: string, content: Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Tells whether a signature of the header is one of the expected ones. Every pair is compared to its last digit, so that the
- * time of the comparison does not reveal how close a guess came.
+ * Tells whether a signature of the header is one of the expected ones. Every pair is compared in full, so that the time of
+ * the comparison does not reveal how close a guess came.
  */
 export function hasMatch(signatures: readonly string[], expected: readonly string[]): boolean {
   let found = 0;

@@ -33,6 +33,7 @@ export async function readNodeBody(
   );
 }
 
+/** Returns the bytes or the text that a parser or a platform has kept; undefined: there are none, or they were parsed. */
 function keptBody(request: object): RawBody | undefined {
   for (const field of ["rawBody", "body"]) {
     const kept: unknown = Reflect.get(request, field);

@@ -34,7 +34,9 @@ export function chart(options: ChartOptions): Markup {
   </figure>`;
 }
 
+/** The height of a picture's title and names, above the chart. */
 const PICTURE_TOP = 56;
+/** The width that the name of each line gets. */
 const NAME_WIDTH = 120;
 
 /**

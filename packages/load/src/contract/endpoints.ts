@@ -45,6 +45,7 @@ interface Route {
   readonly responses: Readonly<Record<number, unknown>>;
 }
 
+/** Returns the routes of a contract, each with its name. @param prefix what the names begin with */
 function routesOf(router: object, prefix: string): [string, Route][] {
   return Object.entries(router).flatMap(([noun, verbs]) =>
     Object.entries(verbs as Record<string, Route>).map(([verb, route]): [string, Route] => [

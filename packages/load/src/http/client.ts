@@ -61,6 +61,7 @@ export const REQUEST_TIMEOUT_MS = 10_000;
  */
 const IDLE_TIMEOUT_MS = 4_000;
 
+/** A request that waits for a connection, and who gets its answer. */
 interface Waiting {
   readonly request: HttpRequest;
   readonly onAnswer: (answer: Answer) => void;
@@ -78,8 +79,10 @@ class Client implements HttpClient {
   readonly #url: URL;
   readonly #options: HttpClientOptions;
   readonly #idle: Connection[] = [];
+  /** All connections, idle or busy. */
   readonly #open = new Set<Connection>();
   readonly #queue: Waiting[] = [];
+  /** How many connections were opened so far: it selects the next local address. */
   #opened = 0;
   #pending = 0;
 
@@ -134,6 +137,7 @@ class Client implements HttpClient {
     return undefined;
   }
 
+  /** Sends a request on a free connection, and the next queued one after its answer. */
   #run(connection: Connection, { request, onAnswer }: Waiting): void {
     connection.send(request, (answer, isReusable) => {
       this.#pending--;

@@ -3,7 +3,9 @@ type State = "head" | "length" | "chunks" | "close" | "done";
 
 /** Parses one HTTP/1.1 response to its end. */
 export class ResponseReader {
+  /** 0 until the head is read. */
   status = 0;
+  /** The bytes read so far, the head included. */
   bytes = 0;
   #state: State = "head";
   #head = "";
@@ -35,6 +37,7 @@ export class ResponseReader {
     );
   }
 
+  /** Tells whether the response has no length, so that the end of its connection ends it. */
   endsWithConnection(): boolean {
     return this.#state === "close";
   }
@@ -77,6 +80,7 @@ export class ResponseReader {
     return rest;
   }
 
+  /** Returns how the body's end is found, and sets `#missing` for a body of known length. */
   #stateOfBody(): State {
     if (this.#method === "HEAD" || this.status === 204 || this.status === 304) return "done";
     if (/\r\ntransfer-encoding:[^\r]*chunked/i.test(this.#head)) return "chunks";

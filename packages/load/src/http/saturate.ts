@@ -24,6 +24,7 @@ export async function saturate(
   connections: number,
   seconds: number,
 ): Promise<{ readonly requests: number; readonly seconds: number; readonly bytes: number }> {
+  // Without keys there is one empty key, which is not sent.
   const all = paths.flatMap((path) =>
     keys.map((key): HttpRequest => ({ path, ...(key !== "" && { key }), ...(headers && { headers }) })),
   );

@@ -143,6 +143,7 @@ function createStartQueue(
   };
 }
 
+/** Returns when this worker's requests of a stream start, in milliseconds from the start of the run. */
 function timesOf({ plan, stream, index, workerIndex }: StreamOptions): Iterable<number> {
   const { ratePerSecond, arrivals: kind, recorded } = stream;
   if (recorded !== undefined) return recordedBy(recorded, plan, workerIndex).map(({ atMs }) => atMs);

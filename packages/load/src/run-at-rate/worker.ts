@@ -70,6 +70,7 @@ ticking.stop();
 post({ kind: "finished", reports: streams.map((stream) => stream.report()) });
 port.close();
 
+/** Creates this worker's part of a stream of the plan. */
 function streamAt(index: number): Stream {
   const stream = plan.streams[index];
   const kind = scenarios[stream?.scenario ?? ""];
@@ -89,6 +90,7 @@ function streamAt(index: number): Stream {
   return createStream({ plan, stream, index, workerIndex, scenario, client, observer });
 }
 
+/** Returns this worker's part of items that the workers share. */
 function shareOf<Item>(items: readonly Item[]): Item[] {
   return items.filter((_, index) => index % plan.workers === workerIndex);
 }

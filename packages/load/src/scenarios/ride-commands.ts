@@ -54,7 +54,8 @@ function createRideScenario(context: ScenarioContext, batchSize: number) {
   };
   return {
     next() {
-      // Rides end as often as they start. While a request about a bike is under way, the bike is in neither list.
+      // Rides end as often as they start: every other request, if enough rides are under way. While a request about a bike
+      // is under way, the bike is in neither list.
       const canEnd = riding.length >= batchSize && (requests % 2 === 1 || free.length < batchSize);
       if (!canEnd && free.length < batchSize) return undefined;
       return canEnd ? endRides() : startRides();

@@ -72,6 +72,7 @@ async function ride(options: ClientOptions, id: string, bikeId: string, more: ob
   const { ledger, random, stationIds } = options;
   const startedAt = new Date().toISOString();
   if (!(await command(options, "rides/start", { id, bike_id: bikeId, started_at: startedAt, ...more }))) return false;
+  // What the service has acknowledged, and so must still have at the end.
   const promised = { bikeId, startedAt, status: "started" as "started" | "completed", endedAt: undefined };
   ledger.rides.set(id, promised);
   await pause(options);
@@ -131,6 +132,7 @@ async function reserve(options: ClientOptions, n: number): Promise<string | unde
   return id;
 }
 
+/** Ends a reservation by a ride or a cancellation, unless it is one that is left to expire. @param n makes the ride's id */
 async function endReservation(options: ClientOptions, id: string, n: number): Promise<void> {
   const { ledger, name, partnerKey: key, random } = options;
   const promised = ledger.reservations.get(id);

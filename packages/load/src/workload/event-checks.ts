@@ -2,6 +2,7 @@ import type { EventRecord } from "@bikeshare/contract";
 import type { Findings } from "./findings.ts";
 import type { Item } from "./lists.ts";
 
+/** The event of each resource's beginning. */
 const BEGINNINGS: Readonly<Record<string, string>> = { ride: "ride.started", reservation: "reservation.created" };
 
 /**

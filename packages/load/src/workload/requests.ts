@@ -48,6 +48,7 @@ export function createRequests(base: string, options: Partial<HttpClientOptions>
   const client = createHttpClient(base, { connections: MAX_CONNECTIONS, timeoutMs: REQUEST_TIMEOUT_MS, ...options });
   const attempts: Attempt[] = [];
   const wrongAnswers: string[] = [];
+  /** The calls of `untilServed`, each with the kinds of requests that it still waits for. */
   let waiting: { readonly since: number; readonly kinds: Set<RequestKind>; readonly done: () => void }[] = [];
 
   /** Ends the waits of `untilServed` that an answered request satisfies: those that began before it was sent. */

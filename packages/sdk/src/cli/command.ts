@@ -112,6 +112,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   return { command, id, values };
 }
 
+/** Parses the options of all commands and the other words. The caller checks which options its command has. */
 function parse(args: readonly string[], commands: readonly Command[]) {
   const all = Object.assign({}, globalOptions, ...commands.map(({ options }) => options)) as Record<string, Option>;
   const options = Object.entries(all).map(([name, { value }]) => {

@@ -31,6 +31,11 @@ interface Parameter {
 /** Parameters as they were typed. The service validates them. The type `never` can be passed to every method. */
 type Parameters = Readonly<Record<string, never>>;
 
+/**
+ * Calls the client.
+ * @param id empty if the endpoint takes none
+ * @returns a `List` if the endpoint has columns below, otherwise an `ApiPromise`
+ */
 type Call = (client: BikeShare, id: string, parameters: Parameters, options: RequestOptions) => unknown;
 
 /** The client's method for each endpoint. It is listed here because the contract does not know the client. */
@@ -130,7 +135,7 @@ export function endpointCommands(): ServiceCommand[] {
 
 async function runCall(name: Name, { client, id, values, output, environment }: CommandContext): Promise<void> {
   const options = { signal: environment.stopped };
-  // An endpoint without columns returns one object.
+  // An endpoint without columns returns one object; `deliveries list` and `flows list` one page.
   const object = await (calls[name](client, id, readParameters(name, values), options) as ApiPromise<object>);
   output.result(object, formatObject(object));
 }

@@ -33,16 +33,19 @@ export function createApi(clientOptions: ClientOptions) {
       isResumedById?: boolean,
       start?: Position,
     ): List<Item> {
-      // The remaining parameters are filters: they stay the same over all pages.
+      // Everything but `cursor` and `page` is sent with each page. `limit` is also part of a numbered position, because a
+      // page number depends on it.
       const { cursor, page, ...filters } = query as Query & Position; // The contract's parameters are strings or numbers.
       const { limit, after } = filters;
+      // "": from the first item. Undefined: the list is not resumed by an id.
+      const resumedAfter = isResumedById ? String(after ?? "") : undefined;
       const source = {
         operation: route[0],
         request: (asked: Query) => request<ListEnvelope<Item>>({ route, query: asked }, options),
         filters,
         signal: options?.signal,
       };
-      return createList(source, start ?? { cursor, page, limit }, isResumedById ? String(after ?? "") : undefined);
+      return createList(source, start ?? { cursor, page, limit }, resumedAfter);
     },
   };
 }

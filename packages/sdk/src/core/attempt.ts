@@ -29,12 +29,13 @@ export interface Call extends Settings {
   readonly idempotencyKey: string | undefined;
   readonly route: Route;
   readonly request: Omit<RequestDetails, "attempt">;
+  /** The body as JSON; null: there is none. */
   readonly body: string | null;
   /** The time at which the call times out, by the platform's `performance.now()`. */
   readonly deadline: number;
   /** Requests sent so far. */
   attempts: number;
-  /** Why the last attempt failed. */
+  /** Why the last attempt failed; undefined before the first failure. */
   cause?: BikeShareError;
 }
 

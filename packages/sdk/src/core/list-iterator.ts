@@ -29,6 +29,7 @@ const BEGINNING = "1970-01-01T00:00:00Z";
 /**
  * Returns the query for the page at a position.
  *
+ * @param filters the parameters that are sent with each page, `limit` included
  * @param isIteration whether all pages are read. Then the default page size is the largest one, because each page costs
  *   one request of the rate limit
  */
@@ -37,6 +38,7 @@ export function queryAt(
   filters: Query & Position,
   isIteration: boolean,
 ): Query {
+  // At least `offset`: otherwise the page would lack the last item that the caller has got.
   const size = isIteration ? Math.max(filters.limit ?? MAX_PAGE_SIZE, offset) : filters.limit;
   // True or undefined, so that `isBeginning && BEGINNING` is the time or undefined.
   const isBeginning = since === "" || undefined;
@@ -119,7 +121,8 @@ type FetchPage<Item, Page> = (position: Position) => Promise<{
  * Returns an iterator from a position on.
  *
  * @param byPage whether `Step` is a page rather than an item
- * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string
+ * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string for all items;
+ *   undefined for every other list
  */
 export function createListIterator<Item extends { readonly id: string }, Page, Step>(
   fetchPage: FetchPage<Item, Page>,
@@ -166,7 +169,8 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
     next: () => runExclusive(step) as Promise<IteratorResult<Step, undefined>>,
     checkpoint() {
       // "now" is a checkpoint only until the first request. A saved "now" would mean a later instant, and skip the events in
-      // between. If there was no event at all, it is undefined: a program that begins with the oldest event misses none.
+      // between. If there was no event at all, it is undefined: a program that begins with the oldest event misses none. It
+      // is also undefined instead of "".
       if (after !== undefined) return (lastId ?? end ?? (next || after !== "now" ? after : undefined)) || undefined;
       const isFollowed = start.since !== undefined;
       // In a followed list an item that changes again moves to the end. An offset into the page could then skip items, so

@@ -98,7 +98,8 @@ export interface ListSource<Item> {
 /**
  * Returns the list from a position on.
  *
- * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string
+ * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string for all items;
+ *   undefined for every other list
  */
 export function createList<Item extends { readonly id: string }>(
   source: ListSource<Item>,
@@ -107,7 +108,9 @@ export function createList<Item extends { readonly id: string }>(
 ): List<Item> {
   const { operation, request, signal } = source;
   const filters = after ? { ...source.filters, after } : source.filters;
+  /** The request of the first page, which is sent once however often the list is awaited. */
   let firstPage: Promise<ApiResponse<Page<Item>>> | undefined;
+  /** The iterator that was started last, for `checkpoint()`. */
   let iterator: ListIterator<unknown> | undefined;
 
   const fetchPage = async (position: Position, isIteration: boolean, seenCursor?: string) => {
@@ -136,6 +139,7 @@ export function createList<Item extends { readonly id: string }>(
     withResponse: () => (firstPage ??= fetchPage(start, false).then(({ next: _, ...response }) => response)),
     [Symbol.asyncIterator]: () => iterate(false),
     pages: () => iterate(true),
+    // A program without types may leave the options out: then the default is refused like any other wrong limit.
     async toArray({ limit } = { limit: 0 }) {
       if (!(limit > 0)) throw new UsageError("toArray needs a limit above 0");
       const items: Item[] = [];

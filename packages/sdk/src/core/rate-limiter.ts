@@ -49,11 +49,14 @@ export function createRateLimiter(platform: Platform): RateLimiter {
   let inFlight = 0;
   /** The times at which answered requests leave the window, soonest first. */
   const releaseTimes: number[] = [];
-  /** Requests of other clients, and the time at which the oldest counted request leaves the window. */
+  /** Requests of other clients. */
   let usedByOthers = 0;
+  /** The time at which the oldest counted request leaves the window, by the last response. */
   let resetAt = 0;
+  /** The end of the pause that `pauseFor` began. */
   let pausedUntil = 0;
   const runExclusive = createMutex();
+  /** Ends the present wait of `acquire`, so that it looks again whether the limit allows a request. */
   let onResponse = () => {};
 
   /** Returns when the next request may be sent; Infinity: only the next response will tell. */
@@ -66,6 +69,7 @@ export function createRateLimiter(platform: Platform): RateLimiter {
     return Math.max(pausedUntil, Math.min(releaseTimes[0] ?? Infinity, probeAt));
   };
 
+  /** Waits until the limit allows a request, and counts that request as in flight. */
   const acquire = async (signal: AbortSignal, onWait: (ms: number) => void): Promise<void> => {
     for (;;) {
       signal.throwIfAborted();

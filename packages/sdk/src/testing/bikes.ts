@@ -80,8 +80,8 @@ export function moveBikesOut(city: City, { id, lat, lon }: Station): void {
 export function withDocks(city: City, station: StationRecord, docks: number | null | undefined): StationRecord {
   if (station.areCountersGiven) return station;
   const given = typeof docks === "number" ? docks + standingAt(city, station.shown.id) : docks;
-  const reported = { ...station, docksBase: given === undefined ? station.docksBase : given };
-  return { ...reported, shown: { ...station.shown, ...docksOf(city, reported) } };
+  const based = { ...station, docksBase: given === undefined ? station.docksBase : given };
+  return { ...based, shown: { ...station.shown, ...docksOf(city, based) } };
 }
 
 /** Returns how many bikes stand in docks of a station. */
@@ -89,6 +89,7 @@ function standingAt(city: City, stationId: string): number {
   return bikesAt(city, stationId).filter(standsInDock).length;
 }
 
+/** Returns the bikes that are shown at a station. A bike on a ride is at none. */
 function bikesAt({ bikes }: City, stationId: string): Bike[] {
   return [...bikes.values()].map(shownBike).filter((bike) => bike.station_id === stationId);
 }

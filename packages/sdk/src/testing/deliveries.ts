@@ -96,6 +96,7 @@ function ownDeliveries(city: City, partnerId: string): DeliveryDetail[] {
   return [...city.deliveries.values()].flatMap((each) => (each.partnerId === partnerId ? [each.shown] : []));
 }
 
+/** Tells whether a delivery passes the filters of a list. `unsuccessful` selects those that are failing or have failed. */
 function passes(delivery: DeliveryDetail, { status, since, until, ...equal }: DeliveryListQuery): boolean {
   const { is_failing: isFailing, created_at: created } = delivery;
   const isAsked =
@@ -108,6 +109,7 @@ function passes(delivery: DeliveryDetail, { status, since, until, ...equal }: De
   return isAsked && isInTime && names.every((name) => equal[name] === undefined || equal[name] === delivery[name]);
 }
 
+/** Compares a delivery's position in the list, oldest first, with another position. */
 function compare(delivery: DeliveryRecord, [created, id]: readonly [string, string]): number {
   return compareIds(delivery.created_at, created) || compareIds(delivery.id, id);
 }

@@ -60,6 +60,7 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
     .filter(({ position }) => request.kind !== "cursor" || compare(position, request.after) > 0)
     .sort((a, b) => compare(a.position, b.position));
   const numbers = pageNumbers(request, entries.length);
+  // After a cursor, `entries` already begins with the page.
   const found = entries.slice(((numbers?.page ?? 1) - 1) * limit).slice(0, limit);
   const last = found.at(-1);
   const data = found.map(({ item }) => item);
@@ -98,12 +99,19 @@ function changesOf<Item extends { readonly id: string }>(
     .filter(({ item, position }) => position > after && position <= upto && passesFilters(item, name, selection))
     .sort((a, b) => a.position - b.position);
   const data = entries.slice(0, limit).map(({ item }) => item);
+  /** The last entry of this page; undefined when the page is not full. */
   const last = entries[limit - 1];
   return entries.length > limit && last !== undefined
     ? { data, next_cursor: encodeCursor<ChangeWalk>(scope, [last.position, upto]) }
     : { data, checkpoint: encodeCursor(checkpointScope(list, selection), [upto]) };
 }
 
+/**
+ * Splits the query of a list.
+ *
+ * @returns `selection`: the parameters that select items; `scope`: the list and its selection, in which a cursor is valid;
+ *   `paging` and `limit`: the wanted page and its size
+ */
 function readListQuery({ name, owner = "" }: Pick<Listing<never>, "name" | "owner">, query: Values) {
   const { page, cursor, limit: wanted = DEFAULT_PAGE_SIZE, ...selection } = query;
   const limit = Math.min(Number(wanted), MAX_PAGE_SIZE);
@@ -139,7 +147,7 @@ export function decodeCursor<Value extends readonly unknown[]>(scope: string, cu
   }
 }
 
-/** Returns a 32-bit hash (FNV-1a with a final mixing) as text. It is not safe against attackers. */
+/** Returns a 32-bit hash (FNV-1a with a final mixing) as text, for cursors and ETags. It is not safe against attackers. */
 export function checksum(text: string): string {
   let value = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193);

@@ -242,6 +242,10 @@ export class Operator {
     return this.#city;
   }
 
+  /**
+   * Changes a station's status. @param change returns the new fields
+   * @throws Error when there is no such station, or when it is removed and would not stay so
+   */
   #changeState(stationId: string, change: (held: StationRecord) => Partial<Station>): void {
     const city = this.#cityNow();
     const held = city.stations.get(stationId);
@@ -252,6 +256,7 @@ export class Operator {
     writeStation(city, { ...held, shown: { ...held.shown, ...after } });
   }
 
+  /** Ends or cancels a ride. @param location where its bike is then; undefined: where it was before the ride */
   #finishRide(id: string, command: "end" | "cancel", end: Partial<Ride>, location?: BikeLocation): Ride {
     const city = this.#cityNow();
     const { ride: started, status } = rideFor(city, id, command);
@@ -270,8 +275,13 @@ function newStation(id: string): Station {
   return { ...blank.Station, id, name: `Station ${id}`, lat: 47.3769, lon: 8.5417, ...flags, status: "online" };
 }
 
+/**
+ * Returns a station's status as it follows from its flags.
+ * @param held the station so far; undefined: a new one, or one whose present status must not count
+ */
 function stateFromFlags(flags: Station, was_installed: boolean, held: Station | undefined): StationState {
-  // A test may give a station a status that this package does not know. The rule ignores such a status.
+  // A test may give a station a status that this package does not know. The rule ignores such a status. A fake has no feed,
+  // so no snapshot lacks the station.
   return stationState(held as StationState | undefined, { ...flags, was_installed, absent_snapshots: 0 });
 }
 
@@ -302,6 +312,7 @@ function countersWithoutBikes(city: City, station: Station): Partial<Station> {
   return { num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available, vehicle_types_available };
 }
 
+/** Stores a ride, and records its event. */
 function recordRide(city: City, event: string, ride: Ride): Ride {
   city.rides.set(ride.id, ride);
   recordEvent(city, { event, data: ride });

@@ -66,7 +66,8 @@ export function readBody(body: unknown, fields: Fields): Values {
   const wrongType = body === undefined ? issueText("missing") : typeIssue("an object", body);
   if (wrongType !== undefined) refuse([`the body ${wrongType}`]);
   const values = body as Values; // each field is checked below
-  // Whether station_id and bike_id can be compared: the rule about both is checked only when no field has a wrong type.
+  // False once a field is missing or of a wrong type. The rule that exactly one of station_id and bike_id is given is then
+  // not checked, as in the service.
   let areOfRightType = true;
   const issues = issuesByName(fields, (name, { kind, isRequired }) => {
     const value: unknown = values[name];
@@ -94,6 +95,7 @@ function refuse(issues: readonly string[]): void {
   if (issues.length > 0) throw serviceError("invalid_parameter", "issues", { issues: issues.join("; ") });
 }
 
+/** Returns the issues of all parameters or fields, each with its name in front. @param all the rules by name */
 function issuesByName<What>(
   all: Readonly<Record<string, What>>,
   issuesFor: (name: string, what: What) => readonly string[],
@@ -101,6 +103,7 @@ function issuesByName<What>(
   return Object.entries(all).flatMap(([name, what]) => issuesFor(name, what).map((issue) => `${name} ${issue}`));
 }
 
+/** Returns the names that `known` does not have. */
 function unknownTo(known: object, names: Iterable<string>): string[] {
   return [...names].filter((name) => !Object.hasOwn(known, name));
 }

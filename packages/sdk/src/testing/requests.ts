@@ -176,6 +176,7 @@ export async function listen(requests: Requests, { port = 0, instead }: ListenOp
   };
 }
 
+/** Answers one request of the server: by `instead`, or by the fake. @param baseUrl the server's own address */
 async function respond(
   { requests, instead }: { readonly requests: Requests; readonly instead: ListenOptions["instead"] },
   baseUrl: string,

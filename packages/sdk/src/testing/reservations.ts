@@ -21,7 +21,10 @@ import {
 /** The fields of a reservation. The defaults describe an active one that was made just now. */
 export type ReservationFields = Partial<Reservation> & Pick<Reservation, "id" | "bike_id">;
 
-/** Adds a reservation of a partner, without an event. An active one holds its bike. */
+/**
+ * Adds a reservation of a partner, without an event. An active one holds its bike.
+ * @param holdMinutes default: as in the service
+ */
 export function putReservation(
   city: City,
   partnerId: string,
@@ -137,6 +140,7 @@ export function activeReservations(city: City, partnerId: string): Reservation[]
   return reservationsOf(city, partnerId).filter(({ status }) => status === "active");
 }
 
+/** Returns a partner's reservation. @throws ServiceError `not_found`, also for another partner's */
 function ownReservation(city: City, partnerId: string, id: string): Reservation {
   const reservation = reservationsOf(city, partnerId).find((each) => each.id === id);
   if (reservation === undefined) throw serviceError("not_found", "reservation");

@@ -69,6 +69,7 @@ export type Scripts = ReturnType<typeof createScripts>;
 export function createScripts() {
   const scripts = new Set<{ readonly queue: ScriptedAnswer[]; readonly options: ScriptOptions }>();
   return {
+    /** Adds a script after the others. The first one that applies to a request answers it. */
     add(answers: readonly ScriptedAnswer[], options: ScriptOptions): Script {
       const script = { queue: [...answers], options };
       scripts.add(script);

@@ -39,6 +39,7 @@ export interface Parts {
   readonly idempotency: Idempotency;
 }
 
+/** All operations, each with a pattern of its path. */
 const routes = Object.entries(endpoints).map(([name, endpoint]) => {
   const [method = "", path = ""] = name.split(" ");
   const pattern = new RegExp(`^${path.replace(":id", "([^/]*)")}$`);
@@ -71,6 +72,7 @@ export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answe
   const respond = (): Answer => {
     checkTransport(parts, incoming);
     const matched = match(incoming);
+    // An unknown path needs a scope too, so that only a caller with a key learns that it is unknown.
     const scope = matched?.endpoint.scope ?? scopeOfPath(incoming.url.pathname);
     const scopes = [scope, ...parameterScopesOf(matched?.endpoint, incoming)];
     const caller = scope === "none" ? undefined : authenticate(parts, incoming, scopes, headers);
@@ -171,6 +173,10 @@ function checkNotCompressed({ method, headers, body }: Incoming): void {
   }
 }
 
+/**
+ * Parses the body of an operation that takes one; undefined: there is no body.
+ * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_request`
+ */
 function readJson({ headers, body }: Incoming): unknown {
   const type = headers.get("content-type");
   if (type === null && body === "") return undefined;

@@ -46,6 +46,7 @@ export function summaryOf(city: City, query: Values): SystemSummary {
   const { step, from, to } = readSummaryRange(query, now);
   const length = { PT15M: QUARTER_MS, PT1H: HOUR_MS, P1D: DAY_MS }[step];
   const first = Math.floor(from / length) * length;
+  /** The hour from which on rides are known. */
   const known = hourOf(Math.min(now, firstOf(city)));
   const data: SummaryStep[] = [];
   for (let at = first; at < to; at += length) {
@@ -66,6 +67,7 @@ export function summaryOf(city: City, query: Values): SystemSummary {
   return { step, time_zone: TIME_ZONE, summed_to: instant(now), data };
 }
 
+/** Returns the start of the hour of an instant. */
 function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS) * HOUR_MS;
 }
@@ -127,6 +129,7 @@ export function flowsOf(city: City, query: Values): FlowList {
   return { from, to, time_zone: TIME_ZONE, summed_to: instant(city.now()), data, left_out };
 }
 
+/** Counts completed rides by pair of stations, in the order of the pairs. @param stationId undefined: of any station */
 function pairsOf(rides: readonly Ride[], days: { from: string; to: string }, stationId: string | undefined): Flow[] {
   const pairs = new Map<string, Flow>();
   for (const { status, started_at, start_station_id, end_station_id } of rides) {

@@ -15,7 +15,7 @@ type Routes = Readonly<Record<string, Control>>;
 const PREFIX = "/fake";
 
 export interface ControlOptions {
-  /** The receiver's address for `POST /fake/webhooks`. */
+  /** The receiver's address for `POST /fake/webhooks`; undefined: none was given, and that request fails. */
   readonly target: URL | undefined;
   /** The machine's clock, by which a receiver checks a signature. The fake's own clock may have been moved. */
   readonly clock: () => number;
@@ -98,6 +98,7 @@ async function sendExample(fake: FakeBikeShare, { target, clock }: ControlOption
   if (target === undefined) throw new Error("Start the fake with --webhook-url <URL>: nothing says where to send it.");
   const { event, age = 0, ...options } = withText(body, "event");
   // The receiver checks the signature by the machine's clock, so the delivery is signed by that one.
+  // `moved`: how far the fake's clock has been moved ahead of it.
   const moved = fake.now() - clock();
   type Name = Parameters<FakeBikeShare["webhook"]>[0];
   const { request } = await fake.webhook(event as Name & string, {
@@ -136,6 +137,7 @@ function optionsIn({ match, repeat = false }: Fields): ScriptOptions {
   return { match: match as ScriptOptions["match"], repeat: repeat === true };
 }
 
+/** Returns the text in a field. @throws Error if it is empty or not a text */
 function textIn(body: Fields, name: string): string {
   const value = body[name];
   if (typeof value !== "string" || value === "") throw new Error(`${name} must be a string.`);

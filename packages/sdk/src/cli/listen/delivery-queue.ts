@@ -26,7 +26,7 @@ export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
 
 /**
  * Creates an empty queue.
- * @param start the id of the event after which the listening begins
+ * @param start the id of the event after which the listening begins; undefined: it begins with the oldest
  * @param concurrency maximum deliveries in flight
  */
 export function createDeliveryQueue(start: string | undefined, concurrency: number) {

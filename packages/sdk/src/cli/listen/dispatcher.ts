@@ -25,7 +25,7 @@ const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
 export interface DispatcherOptions {
   readonly target: URL;
   readonly secret: string;
-  /** The id of the event after which the listening begins. */
+  /** The id of the event after which the listening begins; undefined: with the oldest, or the caller has no list. */
   readonly start: string | undefined;
   /** Maximum deliveries in flight. */
   readonly concurrency: number;
