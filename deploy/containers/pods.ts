@@ -42,6 +42,7 @@ interface Manifest {
   readonly spec?: { readonly replicas?: number; readonly template?: { readonly spec: PodSpec } };
 }
 
+/** One replica of a Deployment or a Job. */
 interface Pod {
   readonly name: string;
   readonly spec: PodSpec;
@@ -107,6 +108,7 @@ async function startDatabases(
   await engine.until("docker exec pods-postgres pg_isready --host=127.0.0.1", 60_000);
 }
 
+/** Starts a pod's container. @param variables those of the ConfigMap @param secrets the path of secrets.json */
 async function startPod(
   engine: Engine,
   { name, spec }: Pod,
@@ -154,6 +156,7 @@ function quantity(text: string): string {
   return text.replace(/Mi$/, "m").replace(/Gi$/, "g");
 }
 
+/** Returns the address that a probe of a pod requests. */
 async function addressOf(
   engine: Engine,
   { name, spec }: Pod,

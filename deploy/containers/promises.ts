@@ -30,6 +30,7 @@ export interface Context {
 
 type Check = (context: Context) => Promise<void>;
 
+/** The containers of the service that compose.yaml starts. */
 const PROCESSES = ["bikeshare-api-1-1", "bikeshare-api-2-1", "bikeshare-worker-1"] as const;
 /**
  * Most bytes that the image adds to its Node.js base image. The service and its modules take 64 MB, the embedded PostgreSQL
@@ -59,6 +60,7 @@ export const preparations: Readonly<Record<string, Check>> = {
   },
 };
 
+/** The checks below each heading, by what the page promises. */
 export const promises: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   "One container": {
     "the image has no sources, tools, package manager, or file that the service may change": imageIsBare,
@@ -202,6 +204,7 @@ function runInContainer({ engine, clone }: Context, command: string): Promise<st
   return engine.run(`${compose} run --rm --no-deps worker ${command}`);
 }
 
+/** Creates a partner, and issues a key that may make so many requests that no check waits for the rate limit. */
 async function issuePartnerKey(context: Context): Promise<string> {
   const run = async (command: string) =>
     JSON.parse(await runInContainer(context, `${command} --json`)) as { id: string; key?: string };

@@ -11,6 +11,7 @@ function psql(engine: Engine, role: "bikeshare" | "postgres", statements: string
   return engine.run(`${program} <<'END'\n${statements}\nEND`);
 }
 
+/** Returns the first block of SQL below a heading of a page. */
 function sqlOf(clone: string, page: string, heading: string): string {
   const markdown = readFileSync(join(clone, "docs", page), "utf8");
   const [, section = ""] = markdown.split(`\n## ${heading}\n`);
@@ -19,6 +20,7 @@ function sqlOf(clone: string, page: string, heading: string): string {
   return statements;
 }
 
+/** Runs the runbook's SQL that lists the statements which run longest. It fails if a statement is wrong. */
 export async function longestStatementsAreListed(engine: Engine, clone: string): Promise<void> {
   await psql(engine, "bikeshare", sqlOf(clone, "runbook.md", "FiguresMissing"));
 }
@@ -26,6 +28,7 @@ export async function longestStatementsAreListed(engine: Engine, clone: string):
 /**
  * Checks the SQL that takes the audit log from the service's role. Before it, the role could delete entries: an owner can
  * grant itself any right again.
+ * @param act something that adds an entry
  */
 export async function auditLogIsGivenAway(engine: Engine, clone: string, act: () => Promise<unknown>): Promise<void> {
   const acts = async () => Number(await psql(engine, "bikeshare", "select count(*) from audit_log"));

@@ -26,6 +26,7 @@ export class PublicAuthority {
     execFileSync("openssl", args, { cwd: this.#directory, stdio: ["ignore", "pipe", "pipe"] });
   }
 
+  /** Makes a key and a certificate for a name. */
   certify(name: string): { readonly key: string; readonly cert: string } {
     this.#openssl("req", ...NEW_KEY, "-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`);
     writeFileSync(join(this.#directory, "extensions"), `subjectAltName=DNS:${name}\n`);
@@ -35,6 +36,7 @@ export class PublicAuthority {
     return { key: read(`${name}.key`), cert: read(`${name}.pem`) };
   }
 
+  /** The authority's own certificate, which machines must trust. */
   get certificate(): string {
     return readFileSync(join(this.#directory, "cert"), "utf8");
   }

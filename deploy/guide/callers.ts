@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { ADDRESSES, type Machine } from "./machines.ts";
 
+/** The response to a request. Status 0: there was none, and `body` is the error's text. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;

@@ -2,12 +2,14 @@
 import type { Callers } from "./callers.ts";
 import type { Context } from "./context.ts";
 
+/** Returns the callers of the walk, which are made at the first call. */
 export async function callersOf(context: Context): Promise<Callers> {
   const known = context.found.get("callers") ?? (await context.callersOf(context.machines.c));
   context.found.set("callers", known);
   return known as Callers;
 }
 
+/** Issues a key of the first partner. @param rate requests a minute */
 export async function issueKey({ machines: { a } }: Context, rate: number): Promise<string> {
   const partners = JSON.parse(await a.run("bikeshare --json partners list")) as { partners: readonly [{ id: string }] };
   const issue = `bikeshare --json keys issue --partner ${partners.partners[0].id} --scopes rides:read,stations:read --rate-limit ${rate}`;

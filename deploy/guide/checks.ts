@@ -24,6 +24,7 @@ export const preparations: Readonly<Record<string, Check>> = {
     c.until(`${ASK_UP} | tee /dev/stderr | grep -q '\\(.*"1"\\]\\)\\{6\\}'`, 120_000).then(() => undefined),
 };
 
+/** The checks below each heading, by what the page promises. */
 export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   "The first start": {
     "all processes of both nodes are active": async ({ machines: { a, b } }) => {
@@ -143,7 +144,9 @@ async function renewedCertificate({ machines: { c }, signing, outputs }: Context
   }
 }
 
+/** The systemd units of a node. */
 const UNITS = "bikeshare-api@1 bikeshare-api@2 bikeshare-worker@1";
+/** Asks Prometheus which processes it can scrape. */
 const ASK_UP = "curl --fail --silent --data-urlencode 'query=up' http://127.0.0.1:9090/api/v1/query";
 
 /** Simulates rides for a while, through the operator interface of the nodes. */
@@ -173,6 +176,7 @@ async function sameDataOnCopy(context: Context): Promise<void> {
   }
 }
 
+/** Stops the calls that `startCalls` began, and expects that none failed. */
 async function noFailedCall(context: Context): Promise<void> {
   const { count, failures } = await (await callersOf(context)).stop();
   assert.deepEqual(failures, []);
@@ -199,6 +203,7 @@ async function runsVersion({ machines: { a, b }, found }: Context, expected: "ne
   else assert.notEqual(version, found.get("version"));
 }
 
+/** Repeats an assertion until it holds. @throws its last error */
 export async function eventually(holds: () => void, timeoutMs = 30_000): Promise<void> {
   for (const end = performance.now() + timeoutMs; ;) {
     try {

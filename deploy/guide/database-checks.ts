@@ -72,8 +72,10 @@ export const databaseChecks: Readonly<Record<string, Readonly<Record<string, Che
   },
 };
 
+/** Lists PostgreSQL's servers with their roles. */
 const LIST = "patronictl -c /etc/patroni/config.yml list";
 
+/** Starts writing stations, until `stop`. */
 async function startWrites(context: Context): Promise<void> {
   const { a } = context.machines;
   const issued = JSON.parse(await a.run("bikeshare --json keys issue --operator")) as { key: string };
@@ -156,6 +158,7 @@ async function losePrimary(context: Context): Promise<void> {
   );
 }
 
+/** Returns the first page of rides as a partner gets it. */
 const rides = async (context: Context) => (await callersOf(context)).get("b", "/v1/rides?limit=50", keyOf(context));
 
 async function rememberRides(context: Context): Promise<void> {

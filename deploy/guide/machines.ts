@@ -30,6 +30,7 @@ const files = "/dev/shm/bikeshare-guide";
 const run = (command: string, args: readonly string[]) =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
+/** A machine of the walk. */
 export class Machine {
   readonly name: MachineName;
   readonly #root: string;
@@ -56,6 +57,7 @@ export class Machine {
     await this.until("systemctl is-system-running", 60_000);
   }
 
+  /** Starts a command as root in all namespaces of the machine. */
   #inside(...command: readonly string[]): ChildProcess {
     const env = [
       "HOME=/root",
@@ -108,6 +110,7 @@ export function makeBase(): void {
   writeFileSync(join(base, "root/.made"), "");
 }
 
+/** Makes the bridge, with addresses of this machine on it. */
 export function makeBridge(addresses: readonly string[]): void {
   if (!existsSync(`/sys/class/net/${BRIDGE}`)) run("ip", ["link", "add", BRIDGE, "type", "bridge"]);
   for (const address of addresses) run("ip", ["address", "replace", address, "dev", BRIDGE]);

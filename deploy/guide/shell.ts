@@ -14,6 +14,7 @@ export class Shell {
   readonly #home: string;
   #child: ChildProcess | undefined;
   #output = "";
+  /** Called when there is more output, or the shell has ended. */
   #onOutput: () => void = () => undefined;
 
   constructor(open: () => ChildProcess, home: string) {

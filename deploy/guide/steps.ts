@@ -11,6 +11,7 @@ import { OPTIONAL, type PageBlock, readOperationsPages } from "./page.ts";
 /** Milliseconds for a block, which may install hundreds of packages on a busy machine. */
 const BLOCK_TIMEOUT_MS = 600_000;
 
+/** One thing that the walk does: a preparation, a block on a machine, or a check. */
 interface Step {
   readonly page: string;
   readonly line: number;

@@ -23,6 +23,7 @@ const PROXY_PORT = 3128;
 const REGISTRY_PORT = 4873;
 /** The only addresses that the machines can reach outside their network. */
 const REACHABLE = ["deb.debian.org:80", "registry.npmjs.org:443"];
+/** The addresses to which the name server resolves the names of the pages. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   "city.example.com": ["10.77.0.16"],
   "bikes.example.com": ["10.77.0.11", "10.77.0.12"],
@@ -87,6 +88,7 @@ async function listen(server: Server, port: number): Promise<Server> {
 class Registry {
   readonly #directory = mkdtempSync(join(tmpdir(), "bikeshare-registry-"));
   readonly #versions: { readonly version: string; readonly manifest: object; readonly tarball: Buffer }[] = [];
+  /** How many of the versions are published. */
   #released = 1;
   readonly server: Server;
 
@@ -111,6 +113,7 @@ class Registry {
     });
   }
 
+  /** Returns what npm reads of the package: its published versions. */
   #document(): object {
     const known = this.#versions.slice(0, this.#released);
     const versions = known.map(({ version, manifest, tarball }) => {

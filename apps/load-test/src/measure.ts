@@ -73,6 +73,7 @@ function planOf({ service, profile, settings }: MeasureOptions): Plan {
   };
 }
 
+/** Returns the plan of one stream: with its keys, its bikes and, for a replay, the recorded events. */
 function streamPlan(stream: StreamSpec, { streams, replay }: Profile, service: ServiceUnderLoad): StreamPlan {
   const isLimited = scenarios[stream.scenario]?.needsLimitedKeys === true;
   // Each stream that moves bikes gets a separate part of them, so that streams do not conflict.

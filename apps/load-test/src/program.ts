@@ -90,6 +90,7 @@ async function measureWithProgress(options: MeasureOptions, { stderr, signal }: 
 const DEFAULT_RATE = 50;
 const DEFAULT_DURATION_MS = 30_000;
 
+/** Returns the profile that the options name or describe. */
 async function readProfile(options: CommandOptions): Promise<Profile> {
   const { profile: name, scenario = ["cursor-walk"], rate = DEFAULT_RATE, duration, arrivals } = options;
   const preset = profiles[name ?? ""];
@@ -100,6 +101,7 @@ async function readProfile(options: CommandOptions): Promise<Profile> {
   return profileOfReplay(planReplay(rides, options.speed, `replay-${randomUUID().slice(0, 8)}-`), durationMs);
 }
 
+/** Starts a service for the run or, with `--url`, prepares the user's. */
 function open(options: CommandOptions, profile: Profile, { stderr }: ProgramContext): Promise<ServiceUnderLoad> {
   const { url, keys: keysFile, yes = false, metricsUrl, seed, workers } = options;
   if (url === undefined) {

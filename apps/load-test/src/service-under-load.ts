@@ -64,6 +64,7 @@ export async function openOwnService(options: OwnServiceOptions): Promise<OwnSer
   }
 }
 
+/** Creates the city of a profile, or what its recorded day needs. */
 async function fill(url: string, operatorKey: string, { profile, seed, onProgress }: OwnServiceOptions): Promise<void> {
   const { stations, bikes, rides } = profile.city;
   if (profile.replay !== undefined) return fillReplay(url, operatorKey, profile.replay, new Set());
@@ -71,6 +72,7 @@ async function fill(url: string, operatorKey: string, { profile, seed, onProgres
   return fillCity(url, operatorKey, profile.city, seed);
 }
 
+/** Issues all keys of a profile, and registers its webhook endpoints at the receiver. */
 async function provide(
   server: OwnServer,
   receiver: ReceiverProcess | undefined,

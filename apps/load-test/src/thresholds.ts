@@ -15,8 +15,10 @@ export interface Threshold {
 
 type ReadMetric = (findings: Findings) => number | undefined;
 
+/** The metrics that are times: a percentile or the maximum, of the response time unless a prefix says otherwise. */
 const LATENCY = /^(service-|lag-|webhook-)?(p50|p75|p90|p95|p99|p99\.9|max)$/;
 
+/** The metrics that are not times. */
 const COUNTS: Readonly<Record<string, ReadMetric>> = {
   unexpected: ({ totals }) => totals.unexpected,
   rate: ({ totals }) => totals.perSecond,
@@ -38,7 +40,9 @@ const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000 }
 export function parseThreshold(text: string): Threshold {
   const [, stream, metric = "", comparison = "<", amount, unit] = FORM.exec(text) ?? [];
   const isTime = LATENCY.test(metric);
+  // Only times can be of one stream.
   const isKnown = isTime || (Object.hasOwn(COUNTS, metric) && stream === undefined);
+  // A time needs a unit, and a count must have none.
   if (!isKnown || isTime === (unit === undefined)) {
     throw new InvalidArgumentError(`must be such as p99<50ms or unexpected<=0. It may bound ${METRICS_HELP}.`);
   }

@@ -264,13 +264,14 @@ function hasNotModified(path: string, { responses }: Operation): boolean {
   return path.startsWith("/mds/") ? "304" in responses : /^\/(v1|gbfs)\//.test(path);
 }
 
+/** Completes a generated endpoint by what follows from its metadata. @param isConditional whether it may answer 304 */
 function describe(operation: Operation, metadata: Metadata, isConditional: boolean): Operation {
   const { scope } = metadata;
   const parameters = operation.parameters ?? [];
   const isPaged = parameters.some((parameter) => "name" in parameter && parameter.name === "cursor");
   const { deprecated } = metadata;
   const notice = deprecated && describeDeprecation(deprecated);
-  const texts = [notice, operation.description, itemErrors(metadata), needs(scope, metadata.parameterScopes)];
+  const texts = [notice, operation.description, itemErrorsText(metadata), neededKeyText(scope, metadata.parameterScopes)];
   return {
     ...operation,
     ...(metadata.itemErrors.length > 0 && { "x-item-errors": metadata.itemErrors }),
@@ -288,12 +289,14 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
   };
 }
 
-function itemErrors({ itemErrors: codes }: Metadata): string | undefined {
+/** Returns a sentence about the errors of single items; undefined: the endpoint takes no batch. */
+function itemErrorsText({ itemErrors: codes }: Metadata): string | undefined {
   if (codes.length === 0) return undefined;
   return `A single item may fail with ${codes.map((code) => `\`${code}\``).join(", ")}; the other items are done.`;
 }
 
-function needs(scope: string, parameterScopes: Metadata["parameterScopes"]): string {
+/** Returns a sentence about the key that an endpoint needs. */
+function neededKeyText(scope: string, parameterScopes: Metadata["parameterScopes"]): string {
   switch (scope) {
     case "none":
       return "Needs no key.";
@@ -333,6 +336,7 @@ function withExamples(operationId: string, body: RequestBody): RequestBody {
   return { ...body, content: { [JSON_TYPE]: { schema, examples: examplesOf(operationId, schema, requestExamples) } } };
 }
 
+/** Returns the examples of an endpoint or, if it has none of its own, those of the named schema. */
 function examplesOf(operationId: string, schema: JsonSchema | undefined, examples: Examples): Record<string, Example> {
   const reference = schema?.["$ref"];
   const name = typeof reference === "string" ? reference.split("/").at(-1) : undefined;

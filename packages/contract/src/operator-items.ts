@@ -24,6 +24,7 @@ const count = z
   .min(0)
   .max(2 ** 31 - 1); // the maximum of the database's integers
 
+/** Returns the schema of a text that is one line, such as a name. */
 function oneLine(maxLength: number) {
   return z
     .string()

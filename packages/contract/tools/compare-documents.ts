@@ -29,6 +29,7 @@ export function findBreaks(before: Contract, after: Contract, today: string): Br
 }
 
 type Items = Readonly<Record<string, PathItem>>;
+/** Compares an endpoint, or a webhook, that both documents have. */
 type Compare = (old: Operation, now: Operation, comparison: Comparison, location: string) => Break[];
 
 function compareItems(before: Items, after: Items, comparison: Comparison, compareKept: Compare): Break[] {

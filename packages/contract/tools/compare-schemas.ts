@@ -49,11 +49,13 @@ export function unchangedSchemas(before: Schemas, after: Schemas): ReadonlySet<s
   return unchanged;
 }
 
+/** Tells whether two schemas are the same, with all that they refer to. */
 function isUnchanged(one: Schema, other: Schema, unchanged: ReadonlySet<string>): boolean {
   const text = JSON.stringify(one);
   return text === JSON.stringify(other) && referencesIn(text).every((name) => unchanged.has(name));
 }
 
+/** Returns the names of the schemas to which a schema, given as JSON, refers. */
 function referencesIn(json: string): string[] {
   return [...json.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = ""]) => name);
 }
@@ -113,7 +115,7 @@ function asList(value: unknown): Schema[] {
 /** Returns one schema that requires what both schemas require. */
 function merge(one: Schema, other: Schema): Schema {
   const properties = { ...(one["properties"] as Schema), ...(other["properties"] as Schema) };
-  const required = [...new Set([...namesIn(one), ...namesIn(other)])];
+  const required = [...new Set([...requiredNames(one), ...requiredNames(other)])];
   return {
     ...one,
     ...other,
@@ -122,7 +124,8 @@ function merge(one: Schema, other: Schema): Schema {
   };
 }
 
-function namesIn({ required }: Schema): string[] {
+/** Returns the names of the fields that a schema requires. */
+function requiredNames({ required }: Schema): string[] {
   return Array.isArray(required) ? (required as string[]) : [];
 }
 
@@ -134,6 +137,10 @@ const KNOWN = new Set([
 /** The keywords for human readers only, which the comparison ignores. */
 const WORDS = new Set(["title", "description", "example", "examples", "deprecated"]);
 
+/**
+ * Like `fit`, for one alternative of each schema.
+ * @throws Error for a keyword that the comparison does not know
+ */
 function fitMember(given: Located, taken: Located, context: Context, location: string): Break[] {
   for (const keyword of [...Object.keys(given.schema), ...Object.keys(taken.schema)])
     if (!KNOWN.has(keyword) && !WORDS.has(keyword))
@@ -193,14 +200,15 @@ function isExcluded(given: Schema, { enum: left }: Schema): boolean {
   return out.every((value) => own.includes(value));
 }
 
+/** Compares the fields of objects: those that are gone, those that must now be there, and the values of the others. */
 function fitProperties(given: Located, taken: Located, context: Context, location: string): Break[] {
   const { sender } = context;
   const [old, now] = sender === "client" ? [given.schema, taken.schema] : [taken.schema, given.schema];
   const propertiesOf = ({ properties }: Schema) => (properties ?? {}) as Schemas;
   const gone = Object.keys(propertiesOf(old)).filter((name) => !(name in propertiesOf(now)));
-  const promised = namesIn(given.schema);
+  const promised = requiredNames(given.schema);
   // A field that is gone is reported as gone only.
-  const missing = namesIn(taken.schema).filter((name) => !promised.includes(name) && !gone.includes(name));
+  const missing = requiredNames(taken.schema).filter((name) => !promised.includes(name) && !gone.includes(name));
   const required = sender === "client" ? "must be sent from now on" : "may be absent from now on";
   const shared = Object.keys(propertiesOf(given.schema)).filter((name) => name in propertiesOf(taken.schema));
   return [
@@ -225,16 +233,16 @@ function fitParts(given: Located, taken: Located, context: Context, location: st
     const own = { ...given, schema: (given.schema["items"] ?? {}) as Schema };
     breaks.push(...fit(own, { ...taken, schema: items as Schema }, context, `${location}[]`));
   }
-  const { additionalProperties: others = true } = taken.schema;
-  const { additionalProperties: given_ = true } = given.schema;
-  if (others === true || given_ === false) return breaks;
-  if (others === false || given_ === true)
+  const { additionalProperties: takenOthers = true } = taken.schema;
+  const { additionalProperties: givenOthers = true } = given.schema;
+  if (takenOthers === true || givenOthers === false) return breaks;
+  if (takenOthers === false || givenOthers === true)
     return [
       ...breaks,
       { location, rule: "fields that are not named were allowed and are not, or the other way round" },
     ];
-  const values = { ...given, schema: given_ as Schema };
-  return [...breaks, ...fit(values, { ...taken, schema: others as Schema }, context, `${location}.*`)];
+  const values = { ...given, schema: givenOthers as Schema };
+  return [...breaks, ...fit(values, { ...taken, schema: takenOthers as Schema }, context, `${location}.*`)];
 }
 
 function show(value: unknown): string {

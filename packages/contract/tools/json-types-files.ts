@@ -151,6 +151,7 @@ function sdkTypes(): string {
 }
 
 function sdkDeclarations(): readonly Declaration[] {
+  // The envelope of all lists is made from the list of rides, with a type parameter in the place of the ride.
   const item = new Map<z.ZodTypeAny, string>([[ride, "Item"]]);
   const envelope = jsonTypes("", [object("ListEnvelope<Item>", rideList)], item)
     .trim()
@@ -258,7 +259,7 @@ function sandboxTypes(): string {
   ]);
 }
 
-/** The word `rides` in a description: the envelope of all lists is made from the list of rides, and says `items` instead. */
+/** The word `rides` in the description of the list of rides. The envelope of all lists says `items` instead. */
 const RIDES_PAGE = /(?<=One page of )rides/;
 
 function webhookTypes(): string {

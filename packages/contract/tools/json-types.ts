@@ -22,6 +22,7 @@ export interface Imported {
   readonly declarations: readonly Declaration[];
 }
 
+/** The members of a union that one field tells apart. */
 export interface Tagged {
   /** The field that tells the members apart. */
   readonly tag: string;
@@ -73,6 +74,7 @@ function importOf({ from, declarations }: Imported): string {
   return `import type { ${list} } from "${from}";\n\nexport type { ${list} };`;
 }
 
+/** The declaration of `Open`, the type of an enum value in a response. */
 const OPEN = "export type Open<Known extends string> = Known | (string & {});";
 
 function declare(declaration: Declaration, names: Names): string {
@@ -128,8 +130,8 @@ function property(field: string, schema: z.ZodTypeAny, side: Side, names: Names,
 function typeOf(schema: z.ZodTypeAny, side: Side, names: Names, indent: string): string {
   const named = names.objects.get(schema);
   if (named !== undefined) return named;
-  const said = documentedType(schema);
-  if (said !== undefined) return said;
+  const documented = documentedType(schema);
+  if (documented !== undefined) return documented;
   const next = (inner: z.ZodTypeAny) => typeOf(inner, side, names, indent);
   if (schema instanceof z.ZodOptional) return next(schema.unwrap() as z.ZodTypeAny);
   if (schema instanceof z.ZodDefault) return next(schema.removeDefault() as z.ZodTypeAny);
@@ -184,6 +186,7 @@ function descriptionOf(schema: z.ZodTypeAny): string | undefined {
   return isWrapper ? descriptionOf(schema.unwrap() as z.ZodTypeAny) : undefined;
 }
 
+/** Returns a description as a comment; empty if there is none. */
 function doc(description: string | undefined, indent = ""): string {
   return description === undefined ? "" : `${indent}/** ${description.replaceAll("*/", "*\\/")} */\n`;
 }

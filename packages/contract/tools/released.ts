@@ -37,15 +37,18 @@ function pathOf(name: DocumentName): string {
   return join(directory, `${name}.json`);
 }
 
+/** Returns the parts of a document that the comparison reads. */
 function essentials({ paths, webhooks, components: { schemas, parameters } }: OpenApiDocument): Contract {
   const components = { schemas, parameters, headers: {}, securitySchemes: {} };
   return withoutWords({ paths, webhooks, components }) as Contract;
 }
 
+/** The keywords that are left out: the comparison does not need them. */
 const WORDS = new Set(["description", "summary", "title", "example", "tags", "security"]);
 /** Keywords whose members are named by the contract. A field named `description` is kept, although `WORDS` contains it. */
 const NAMED = new Set(["properties", "schemas", "parameters", "paths", "webhooks", "headers", "responses"]);
 
+/** Removes the texts. @param isNamed whether the members of `value` are named by the contract, not by OpenAPI */
 function withoutWords(value: unknown, isNamed = false): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutWords(item));
   if (typeof value !== "object" || value === null) return value;

@@ -48,6 +48,7 @@ interface Endpoint {
   readonly unnumbered: string | undefined;
 }
 
+/** An argument of a method. */
 interface Argument {
   readonly name: string;
   readonly type: string;
@@ -120,6 +121,7 @@ const isIdempotent = ({ parameters = [] }: Operation): boolean =>
   parameters.some(({ name }) => name === "Idempotency-Key");
 const successOf = ({ responses }: Operation): number => Math.min(...Object.keys(responses).map(Number));
 
+/** Reads from an operation what its method needs. */
 function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schema>>): Endpoint {
   const { operationId, summary = "", description = "", parameters = [], requestBody, responses } = operation;
   const [noun = "", verb = ""] = operationId.split(".");
@@ -186,6 +188,10 @@ ${docstring(doc, "    ")}
 ${methods.join("\n")}`;
 }
 
+/**
+ * Returns the methods of an endpoint: one for most, but several for a list, such as `list` and `changes_since`.
+ * @param isAsync whether they are for tasks, instead of threads
+ */
 function methodsOf(endpoint: Endpoint, isAsync: boolean): string[] {
   const { item, unnumbered, route, query } = endpoint;
   if (item === undefined) {
@@ -222,19 +228,25 @@ function methodsOf(endpoint: Endpoint, isAsync: boolean): string[] {
   ];
 }
 
+/** A method that returns a list. */
 interface ListMethod {
   readonly name: string;
   readonly doc: string;
+  /** Parameters before the filters, which callers pass by position. */
   readonly leading: readonly string[];
   readonly filters: readonly Argument[];
+  /** The type of the result. */
   readonly type: string;
+  /** The call of the API's method up to its query, such as `list(STATIONS_LIST, `. */
   readonly call: string;
   readonly isAsync: boolean;
+  /** Whether the list is resumed after an item's id. */
   readonly isById?: boolean;
   /** A further entry of the query. */
   readonly extra?: string;
 }
 
+/** Returns the text of a method that returns a list. */
 function listText({ name, doc, leading, filters, type, call, isById = false, extra }: ListMethod): string {
   const parameters = ["self", ...leading, "*", ...filters.map(parameterText), "options: RequestOptions | None = None"];
   const entries = [...filters.map(entryText), ...(extra === undefined ? [] : [extra])];
@@ -245,6 +257,7 @@ ${bracketed(`query: dict[str, object] = {`, entries, "}", "        ")}
 `;
 }
 
+/** Returns the text of a method that makes one call. */
 function callText(endpoint: Endpoint, isAsync: boolean): string {
   const { verb, route, doc, pathArgument, hasEmptyBody, query, body, isIdempotent: takesKey, result } = endpoint;
   const options = takesKey ? "IdempotentRequestOptions" : "RequestOptions";

@@ -73,6 +73,7 @@ export function typesText({ components, webhooks }: OpenApiDocument): string {
   return [HEAD, ...declaredSets, "", ...writer.declared(), ...unions].join("\n") + "\n";
 }
 
+/** Returns the declaration of a union of objects. */
 function union(name: string, description: string, members: readonly Schema[]): string {
   const names = members.map(({ $ref = "" }) => nameOf($ref));
   return `${bracketed(`${name} = Union[`, names, "]", "")}\n${docstring(description, "")}`;
@@ -89,6 +90,7 @@ function createTypeWriter() {
       return { field, doc: schema.description, type: required.includes(field) ? type : `NotRequired[${type}]` };
     });
 
+  /** Declares an object without a name, unless an equal one was declared. @returns the name of the type */
   function declareInner(name: string, schema: Schema): string {
     const { properties, required } = schema;
     const key = JSON.stringify({ properties, required });

@@ -65,6 +65,7 @@ export async function readBusiestDay(path: string): Promise<RecordedRide[]> {
   return busiest.toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
+/** Reads a row, by column names; undefined: it has no usable times. */
 function readRide(row: Readonly<Record<string, string>>): RecordedRide | undefined {
   const read = (column: Column) => COLUMNS[column].map((name) => row[name]).find((value) => value !== undefined) ?? "";
   // The time zone does not matter, because a replay needs only the times between rides.

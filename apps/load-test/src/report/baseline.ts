@@ -14,6 +14,7 @@ export interface Difference {
   readonly isClear: boolean;
 }
 
+/** The figures of a second that are compared. */
 const FIGURES: readonly {
   readonly title: string;
   readonly unit: "ms" | "/s";
@@ -33,6 +34,7 @@ const RESAMPLES = 2000;
  * affects several.
  */
 const BLOCK_SECONDS = 5;
+/** Fixed, so that the same two runs always have the same intervals. */
 const SEED = 1;
 
 /**

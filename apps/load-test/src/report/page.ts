@@ -55,6 +55,7 @@ function heading({ settings, startedAt, totals, passed, invalidReasons }: RunRes
     </p>`;
 }
 
+/** Maximum problems that the page lists. */
 const MAX_SHOWN = 50;
 
 function problems({ invalidReasons, violations, contract, streams }: RunResult): Markup | undefined {

@@ -13,6 +13,7 @@ export function shortMs(milliseconds: number): string {
   return `${milliseconds.toFixed(milliseconds >= 10 ? 1 : 2)} ms`;
 }
 
+/** The width of each column of the summary, in characters. */
 const WIDTHS = [16, 9, 10, 10, 10, 10, 10];
 
 function row(cells: readonly string[]): string {

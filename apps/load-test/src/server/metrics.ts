@@ -8,6 +8,7 @@ const SHOWN: readonly {
   readonly unit: string;
   /** Whether the metric is a counter. The chart then shows its growth a second. */
   readonly isCounter?: boolean;
+  /** Converts the metric's unit into the chart's. Default: 1. */
   readonly factor?: number;
 }[] = [
   { metric: "process_cpu_seconds_total", title: "Processor, of one core", unit: "%", isCounter: true, factor: 100 },
@@ -96,6 +97,7 @@ function seriesOf(samples: readonly Sample[], startedAt: number): MetricSeries[]
   }).filter(({ points }) => points.length > 1);
 }
 
+/** Returns the growth a second between neighbouring points of a counter. */
 function growth(points: readonly MetricPoint[]): MetricPoint[] {
   return points.slice(1).map(({ seconds, value }, index) => {
     const before = points[index] ?? { seconds, value };

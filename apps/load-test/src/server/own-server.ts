@@ -134,6 +134,7 @@ async function readyUrl(child: ChildProcess): Promise<string> {
   return (JSON.parse(line) as { url: string }).url;
 }
 
+/** Ends a process: by SIGTERM or, if it takes too long, by SIGKILL. */
 async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");

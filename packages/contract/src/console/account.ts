@@ -65,11 +65,15 @@ const recoveryCodes = z
   .strict();
 
 const needs = consoleNeeds("person", "viewer", { confirmed: true });
+/** Removals are refused by `last_one` if the person could not sign in any more. */
 const removal = consoleNeeds("person", "viewer", { confirmed: true, conflicts: ["last_one"] });
 const removalResponses = { 200: account, 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const responses = { 200: account, ...consoleErrors, ...consoleBodyErrors };
 
-/** A person's own account. Changes of credentials need a confirmation, and return the account. */
+/**
+ * A person's own account. Endpoints that change credentials need a confirmation. Most return the account as it is then.
+ * Those that begin something return what the browser needs for it, and `setAuthenticatorApp` returns the recovery codes.
+ */
 export const accountEndpoints = {
   get: {
     method: "GET",

@@ -189,7 +189,7 @@ const deliveryDetail = delivery
 export type DeliveryDetail = z.infer<typeof deliveryDetail>;
 
 /** The base path of a partner's pages. */
-export const partner = "/console/v1/systems/:system_id/partners/:partner_id";
+export const partnerBase = "/console/v1/systems/:system_id/partners/:partner_id";
 
 /** The query parameter that names the partner's webhook. */
 export const ofWebhook = z
@@ -205,7 +205,7 @@ export const ofWebhooks = z
   .strict();
 
 /** Metadata of endpoints that change something. */
-export const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
+export const changeNeeds = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
 /** A whole file reads 50 pages or more: a session may download 30 in a minute, one after the other. */
 const EXPORT_COST = 20;
 const attemptNumber = z.number().int().min(1);
@@ -214,7 +214,7 @@ const attemptNumber = z.number().int().min(1);
 export const deliveryEndpoints = {
   list: {
     method: "GET",
-    path: `${partner}/deliveries`,
+    path: `${partnerBase}/deliveries`,
     summary: "The deliveries of a partner's webhooks, newest first",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
@@ -223,7 +223,7 @@ export const deliveryEndpoints = {
   },
   overTime: {
     method: "GET",
-    path: `${partner}/deliveries-over-time`,
+    path: `${partnerBase}/deliveries-over-time`,
     summary: "The deliveries of a partner's webhooks by time and outcome, and why they fail",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
@@ -232,7 +232,7 @@ export const deliveryEndpoints = {
   },
   get: {
     method: "GET",
-    path: `${partner}/deliveries/:delivery_id`,
+    path: `${partnerBase}/deliveries/:delivery_id`,
     summary: "A delivery with every attempt",
     metadata: consoleNeeds("partner"),
     pathParams: deliveryPath,
@@ -241,9 +241,9 @@ export const deliveryEndpoints = {
   },
   resend: {
     method: "POST",
-    path: `${partner}/deliveries/:delivery_id/resend`,
+    path: `${partnerBase}/deliveries/:delivery_id/resend`,
     summary: "Send a delivery again, now",
-    metadata: changes,
+    metadata: changeNeeds,
     pathParams: deliveryPath,
     query: noQuery,
     body: z.object({}).strict(),
@@ -254,7 +254,7 @@ export const deliveryEndpoints = {
   },
   curl: {
     method: "GET",
-    path: `${partner}/deliveries/:delivery_id/curl`,
+    path: `${partnerBase}/deliveries/:delivery_id/curl`,
     summary: "The delivery as a curl command without a signature",
     metadata: consoleNeeds("partner"),
     pathParams: deliveryPath,
@@ -263,7 +263,7 @@ export const deliveryEndpoints = {
   },
   signedCurl: {
     method: "POST",
-    path: `${partner}/deliveries/:delivery_id/curl`,
+    path: `${partnerBase}/deliveries/:delivery_id/curl`,
     summary: "The delivery as a curl command, signed now",
     metadata: consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] }),
     pathParams: deliveryPath,
@@ -273,7 +273,7 @@ export const deliveryEndpoints = {
   },
   export: {
     method: "GET",
-    path: `${partner}/deliveries.csv`,
+    path: `${partnerBase}/deliveries.csv`,
     summary: "The deliveries of a filtered list, as CSV",
     metadata: consoleNeeds("partner", "viewer", { cost: EXPORT_COST }),
     pathParams: partnerPath,

@@ -37,6 +37,7 @@ const errors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const done = z.object({ changed: z.boolean() }).strict();
 const nothing = z.object({}).strict();
 const base = "/console/v1/systems/:system_id/endpoints";
+/** The path of an endpoint of one partner. The query parameter of `ofWebhook` says which, if the partner has several. */
 const one = `${base}/:partner_id` as const;
 
 const replayRequest = z

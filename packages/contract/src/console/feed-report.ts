@@ -47,6 +47,7 @@ const feedLoss = z
   .strict();
 export type FeedLoss = z.infer<typeof feedLoss>;
 
+/** How many things the consumer shows, of how many in the feed. */
 const shownOf = z.object({ shown: count, of: count }).strict();
 
 /** How much of a feed one consumer can use. */

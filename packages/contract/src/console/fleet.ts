@@ -152,13 +152,14 @@ export type ReservationQuery = z.infer<typeof reservationQuery>;
 const historyQuery = z.object({ of: z.enum(["station", "bike", "ride", "reservation"]), id: identifierParam }).strict();
 export type HistoryQuery = z.infer<typeof historyQuery>;
 
-const of = "/console/v1/systems/:system_id";
+/** The base path of a system's pages. */
+const systemBase = "/console/v1/systems/:system_id";
 
 /** Endpoints with which the operator looks at stations, bikes, rides and reservations. */
 export const fleetEndpoints = {
   station: {
     method: "GET",
-    path: `${of}/stations/:id`,
+    path: `${systemBase}/stations/:id`,
     summary: "A station, and when it was offline",
     metadata: consoleNeeds("operator"),
     pathParams: systemItemPath,
@@ -167,7 +168,7 @@ export const fleetEndpoints = {
   },
   setStationState: {
     method: "PUT",
-    path: `${of}/stations/:id/state`,
+    path: `${systemBase}/stations/:id/state`,
     summary: "Take a station offline, or bring it back",
     metadata: consoleNeeds("operator", "admin"),
     pathParams: systemItemPath,
@@ -177,7 +178,7 @@ export const fleetEndpoints = {
   },
   bikes: {
     method: "GET",
-    path: `${of}/bikes`,
+    path: `${systemBase}/bikes`,
     summary: "Bikes, by id",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
@@ -186,7 +187,7 @@ export const fleetEndpoints = {
   },
   freeBikes: {
     method: "GET",
-    path: `${of}/free-bikes`,
+    path: `${systemBase}/free-bikes`,
     summary: "Available bikes that stand at no station, for a map",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
@@ -195,7 +196,7 @@ export const fleetEndpoints = {
   },
   bike: {
     method: "GET",
-    path: `${of}/bikes/:id`,
+    path: `${systemBase}/bikes/:id`,
     summary: "A bike",
     metadata: consoleNeeds("operator"),
     pathParams: systemItemPath,
@@ -204,7 +205,7 @@ export const fleetEndpoints = {
   },
   setBikeState: {
     method: "PUT",
-    path: `${of}/bikes/:id/state`,
+    path: `${systemBase}/bikes/:id/state`,
     summary: "Record that a bike is broken, missing, or fit to ride",
     description:
       "As if the bike had reported the state now. While the bike is on a ride, the state applies once the ride has ended.",
@@ -216,7 +217,7 @@ export const fleetEndpoints = {
   },
   rides: {
     method: "GET",
-    path: `${of}/rides`,
+    path: `${systemBase}/rides`,
     summary: "Rides, by start, newest first",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
@@ -225,7 +226,7 @@ export const fleetEndpoints = {
   },
   ride: {
     method: "GET",
-    path: `${of}/rides/:id`,
+    path: `${systemBase}/rides/:id`,
     summary: "A ride",
     metadata: consoleNeeds("operator"),
     pathParams: systemItemPath,
@@ -234,7 +235,7 @@ export const fleetEndpoints = {
   },
   endRides: {
     method: "POST",
-    path: `${of}/rides/end`,
+    path: `${systemBase}/rides/end`,
     summary: "End rides whose end nobody reported",
     description:
       "A bike that reported nothing since its ride began is `missing` afterwards. A ride that ended meanwhile stays as it is, and fails.",
@@ -246,7 +247,7 @@ export const fleetEndpoints = {
   },
   reservations: {
     method: "GET",
-    path: `${of}/reservations`,
+    path: `${systemBase}/reservations`,
     summary: "Reservations of all partners, newest first",
     description: "Only those of a bike, a ride or a partner, or only active ones: one filter at a time.",
     metadata: consoleNeeds("operator"),
@@ -256,7 +257,7 @@ export const fleetEndpoints = {
   },
   reservation: {
     method: "GET",
-    path: `${of}/reservations/:id`,
+    path: `${systemBase}/reservations/:id`,
     summary: "A reservation of any partner",
     metadata: consoleNeeds("operator"),
     pathParams: systemItemPath,
@@ -268,7 +269,7 @@ export const fleetEndpoints = {
   },
   history: {
     method: "GET",
-    path: `${of}/history`,
+    path: `${systemBase}/history`,
     summary: "The events of a station, bike, ride or reservation, and their deliveries",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { givenInstant } from "../values.ts";
-import { changes, ofWebhook, partner } from "./deliveries.ts";
+import { changeNeeds, ofWebhook, partnerBase } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 const heldDeliveries = z
@@ -10,33 +10,33 @@ const heldDeliveries = z
   })
   .strict();
 
-const shown = { pathParams: partnerPath, query: ofWebhook };
+const ofOne = { pathParams: partnerPath, query: ofWebhook };
 
 /** Endpoints for the deliveries that were held while the webhook was paused. */
 export const heldEndpoints = {
   held: {
     method: "GET",
-    path: `${partner}/webhook/held`,
+    path: `${partnerBase}/webhook/held`,
     summary: "How many deliveries are held, to be sent or dropped",
     metadata: consoleNeeds("partner"),
-    ...shown,
+    ...ofOne,
     responses: { 200: heldDeliveries, ...consoleErrors },
   },
   sendHeld: {
     method: "POST",
-    path: `${partner}/webhook/held/send`,
+    path: `${partnerBase}/webhook/held/send`,
     summary: "Send the held deliveries as soon as the webhook is active, after current events",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: z.object({}).strict(),
     responses: { 200: z.object({ sent: z.number().int() }).strict(), ...changeErrors },
   },
   dropHeld: {
     method: "POST",
-    path: `${partner}/webhook/held/drop`,
+    path: `${partnerBase}/webhook/held/drop`,
     summary: "Drop held deliveries, oldest first; repeat until `remaining` is 0",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: heldDeliveries.extend({
       is_continued: z
         .boolean()

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { issueText } from "../messages.ts";
 import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
-import { changes, filterFields, ofWebhook, partner } from "./deliveries.ts";
+import { changeNeeds, filterFields, ofWebhook, partnerBase } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /* Bulk resends on the dashboard: many deliveries of a webhook that are sent again as background work, with its progress. */
@@ -51,7 +51,7 @@ const chooses = consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost
 export const resendEndpoints = {
   count: {
     method: "POST",
-    path: `${partner}/resends/count`,
+    path: `${partnerBase}/resends/count`,
     summary: "How many deliveries would be sent again",
     metadata: chooses,
     pathParams: partnerPath,
@@ -61,7 +61,7 @@ export const resendEndpoints = {
   },
   create: {
     method: "POST",
-    path: `${partner}/resends`,
+    path: `${partnerBase}/resends`,
     summary: "Send many deliveries again",
     metadata: chooses,
     pathParams: partnerPath,
@@ -71,7 +71,7 @@ export const resendEndpoints = {
   },
   get: {
     method: "GET",
-    path: `${partner}/resends/:resend_id`,
+    path: `${partnerBase}/resends/:resend_id`,
     summary: "The progress of a resend",
     metadata: consoleNeeds("partner"),
     pathParams: resendPath,
@@ -80,9 +80,9 @@ export const resendEndpoints = {
   },
   cancel: {
     method: "POST",
-    path: `${partner}/resends/:resend_id/cancel`,
+    path: `${partnerBase}/resends/:resend_id/cancel`,
     summary: "Cancel the deliveries that a resend has not queued yet",
-    metadata: changes,
+    metadata: changeNeeds,
     pathParams: resendPath,
     query: ofWebhook,
     body: z.object({}).strict(),

@@ -82,6 +82,7 @@ const plays = consoleNeeds("partner", "admin", {
     "conflict",
   ],
 });
+/** The parameters of every endpoint that changes something. */
 const change = { pathParams: partnerPath, query: noQuery } as const;
 
 /** Endpoints of a partner's sandbox. The pages of the partner's real system create it; the sandbox's own pages use it. */

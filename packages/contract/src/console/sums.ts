@@ -191,8 +191,9 @@ const stationFlowsQuery = z
   .strict();
 export type StationFlowsQuery = z.infer<typeof stationFlowsQuery>;
 
-const of = "/console/v1/systems/:system_id";
-const partner = `${of}/partners/:partner_id`;
+/** The base path of a system's pages. */
+const systemBase = "/console/v1/systems/:system_id";
+const partnerBase = `${systemBase}/partners/:partner_id`;
 const stationOfSystem = systemPath.extend({ id: identifierParam });
 const stationOfPartner = partnerPath.extend({ id: identifierParam });
 
@@ -200,7 +201,7 @@ const stationOfPartner = partnerPath.extend({ id: identifierParam });
 export const systemSumsEndpoints = {
   glance: {
     method: "GET",
-    path: `${of}/glance`,
+    path: `${systemBase}/glance`,
     summary: "Bikes, stations and rides now, compared with the usual",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
@@ -209,7 +210,7 @@ export const systemSumsEndpoints = {
   },
   summary: {
     method: "GET",
-    path: `${of}/summary`,
+    path: `${systemBase}/summary`,
     summary: "Fleet, rides and stations over time, and the period before",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
@@ -218,7 +219,7 @@ export const systemSumsEndpoints = {
   },
   stations: {
     method: "GET",
-    path: `${of}/station-sums`,
+    path: `${systemBase}/station-sums`,
     summary: "Rides and minutes empty, full and offline of each station",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
@@ -227,7 +228,7 @@ export const systemSumsEndpoints = {
   },
   recentFlows: {
     method: "GET",
-    path: `${of}/recent-flows`,
+    path: `${systemBase}/recent-flows`,
     summary: "Where the rides of the last hour went",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
@@ -236,7 +237,7 @@ export const systemSumsEndpoints = {
   },
   typical: {
     method: "GET",
-    path: `${of}/stations/:id/typical`,
+    path: `${systemBase}/stations/:id/typical`,
     summary: "A station's usual day",
     metadata: consoleNeeds("operator"),
     pathParams: stationOfSystem,
@@ -245,7 +246,7 @@ export const systemSumsEndpoints = {
   },
   forecast: {
     method: "GET",
-    path: `${of}/stations/:id/forecast`,
+    path: `${systemBase}/stations/:id/forecast`,
     summary: "A station's forecast",
     metadata: consoleNeeds("operator"),
     pathParams: stationOfSystem,
@@ -254,7 +255,7 @@ export const systemSumsEndpoints = {
   },
   week: {
     method: "GET",
-    path: `${of}/stations/:id/week`,
+    path: `${systemBase}/stations/:id/week`,
     summary: "A station by weekday and hour",
     metadata: consoleNeeds("operator"),
     pathParams: stationOfSystem,
@@ -263,7 +264,7 @@ export const systemSumsEndpoints = {
   },
   flows: {
     method: "GET",
-    path: `${of}/stations/:id/flows`,
+    path: `${systemBase}/stations/:id/flows`,
     summary: "Where a station's rides come from and go to",
     metadata: consoleNeeds("operator"),
     pathParams: stationOfSystem,
@@ -276,7 +277,7 @@ export const systemSumsEndpoints = {
 export const partnerSumsEndpoints = {
   typical: {
     method: "GET",
-    path: `${partner}/stations/:id/typical`,
+    path: `${partnerBase}/stations/:id/typical`,
     summary: "A station's usual day",
     metadata: consoleNeeds("partner"),
     pathParams: stationOfPartner,
@@ -285,7 +286,7 @@ export const partnerSumsEndpoints = {
   },
   week: {
     method: "GET",
-    path: `${partner}/stations/:id/week`,
+    path: `${partnerBase}/stations/:id/week`,
     summary: "A station by weekday and hour",
     metadata: consoleNeeds("partner"),
     pathParams: stationOfPartner,

@@ -4,7 +4,7 @@ import { deliveryNames } from "../event-names.ts";
 import { MAX_COUNTED_DELIVERIES, MAX_MESSAGES_PER_HOUR } from "../limits.ts";
 import { thresholds } from "../thresholds.ts";
 import { identifier, timestamp } from "../values.ts";
-import { changes, deliveryAttempt, ofWebhook, partner } from "./deliveries.ts";
+import { changeNeeds, deliveryAttempt, ofWebhook, partnerBase } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 import { heldEndpoints } from "./held.ts";
 
@@ -117,6 +117,7 @@ const shownWebhook = z.object({ webhook: webhook.nullable().describe("Null: no w
 const MAX_GIVEN_ADDRESS = 4_096;
 const givenAddress = z.string().min(1).max(MAX_GIVEN_ADDRESS);
 
+/** A name, which the service rejects with a reason if it is too long, like an address. */
 const givenName = z.string().max(MAX_GIVEN_ADDRESS);
 const settings = z
   .object({
@@ -214,7 +215,7 @@ const eventDescription = z
 export type EventDescription = z.infer<typeof eventDescription>;
 
 /** Frames of the operator's portal may not test an address, because they may not set one of another origin. */
-const probes = consoleNeeds("partner", "admin", { conflicts: ["conflict"], embedded: false });
+const probeNeeds = consoleNeeds("partner", "admin", { conflicts: ["conflict"], embedded: false });
 
 const resumption = z
   .object({
@@ -225,8 +226,10 @@ const resumption = z
 /** The answer to a change of the status. */
 const done = z.object({ changed: z.boolean().describe("False: nothing had to change") }).strict();
 const nothing = z.object({}).strict();
-const view = consoleNeeds("partner");
-const shown = { pathParams: partnerPath, query: ofWebhook };
+const viewNeeds = consoleNeeds("partner");
+/** The parameters of endpoints of one webhook. */
+const ofOne = { pathParams: partnerPath, query: ofWebhook };
+/** The parameters of endpoints of all the partner's webhooks. */
 const ofPartner = { pathParams: partnerPath, query: noQuery };
 const secretNeeds = consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] });
 
@@ -234,25 +237,25 @@ const secretNeeds = consoleNeeds("partner", "admin", { confirmed: true, conflict
 const reads = {
   list: {
     method: "GET",
-    path: `${partner}/webhooks`,
+    path: `${partnerBase}/webhooks`,
     summary: "The partner's webhooks, with their health",
-    metadata: view,
+    metadata: viewNeeds,
     ...ofPartner,
     responses: { 200: z.object({ data: z.array(webhook) }).strict(), ...consoleErrors },
   },
   show: {
     method: "GET",
-    path: `${partner}/webhook`,
+    path: `${partnerBase}/webhook`,
     summary: "A webhook of the partner, with its health",
-    metadata: view,
-    ...shown,
+    metadata: viewNeeds,
+    ...ofOne,
     responses: { 200: shownWebhook, ...consoleErrors },
   },
   events: {
     method: "GET",
-    path: `${partner}/webhook/events`,
+    path: `${partnerBase}/webhook/events`,
     summary: "Every event that can be chosen, with its fields and a sample",
-    metadata: view,
+    metadata: viewNeeds,
     ...ofPartner,
     responses: { 200: z.object({ data: z.array(eventDescription) }).strict(), ...consoleErrors },
   },
@@ -262,19 +265,19 @@ const reads = {
 const statusChanges = {
   pause: {
     method: "POST",
-    path: `${partner}/webhook/pause`,
+    path: `${partnerBase}/webhook/pause`,
     summary: "Hold events from now on",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: nothing,
     responses: { 200: done, ...changeErrors },
   },
   resume: {
     method: "POST",
-    path: `${partner}/webhook/resume`,
+    path: `${partnerBase}/webhook/resume`,
     summary: "Resume sending, with one delivery as a probe first",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: resumption,
     responses: {
       200: done.extend({ sent: z.number().int().describe("Held deliveries that are sent") }),
@@ -283,19 +286,19 @@ const statusChanges = {
   },
   retryNow: {
     method: "POST",
-    path: `${partner}/webhook/retry-now`,
+    path: `${partnerBase}/webhook/retry-now`,
     summary: "Make all deliveries that wait for their next attempt due now",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: nothing,
     responses: { 200: z.object({ deliveries: z.number().int() }).strict(), ...changeErrors },
   },
   remove: {
     method: "POST",
-    path: `${partner}/webhook/remove`,
+    path: `${partnerBase}/webhook/remove`,
     summary: "End the webhook: its secrets are deleted, its log stays",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: nothing,
     responses: { 200: done, ...changeErrors },
   },
@@ -311,7 +314,7 @@ export const webhookEndpoints = {
   ...heldEndpoints,
   add: {
     method: "POST",
-    path: `${partner}/webhooks`,
+    path: `${partnerBase}/webhooks`,
     summary: "Add a webhook",
     metadata: consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] }),
     ...ofPartner,
@@ -320,37 +323,37 @@ export const webhookEndpoints = {
   },
   set: {
     method: "PATCH",
-    path: `${partner}/webhook`,
+    path: `${partnerBase}/webhook`,
     summary: "Change a webhook; settings that are left out stay",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: settings,
     responses: { 200: setWebhook, ...changeErrors },
   },
   probe: {
     method: "POST",
-    path: `${partner}/webhook/probe`,
+    path: `${partnerBase}/webhook/probe`,
     summary: "Send one signed test request to an address, before it is set",
-    metadata: probes,
-    ...shown,
+    metadata: probeNeeds,
+    ...ofOne,
     body: z.object({ url: givenAddress, event: z.enum(deliveryNames).optional() }).strict(),
     responses: { 200: probe, ...changeErrors },
   },
   test: {
     method: "POST",
-    path: `${partner}/webhook/test`,
+    path: `${partnerBase}/webhook/test`,
     summary: "Send a test delivery, which is logged like any other",
-    metadata: changes,
-    ...shown,
+    metadata: changeNeeds,
+    ...ofOne,
     body: z.object({ event: z.enum(deliveryNames).optional() }).strict(),
     responses: { 200: z.object({ delivery_id: identifier }).strict(), ...changeErrors },
   },
   preview: {
     method: "POST",
-    path: `${partner}/webhook/preview`,
+    path: `${partnerBase}/webhook/preview`,
     summary: "How many deliveries these settings would have caused in the last 24 hours",
     metadata: consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: PREVIEW_COST }),
-    ...shown,
+    ...ofOne,
     body: z
       .object({
         events: z.array(z.string().max(100)).max(100),
@@ -363,19 +366,19 @@ export const webhookEndpoints = {
   },
   showSecret: {
     method: "POST",
-    path: `${partner}/webhook/secret`,
+    path: `${partnerBase}/webhook/secret`,
     summary: "The newest secret",
     metadata: secretNeeds,
-    ...shown,
+    ...ofOne,
     body: nothing,
     responses: { 200: z.object({ id: identifier, secret: z.string() }).strict(), ...changeErrors },
   },
   rotateSecret: {
     method: "POST",
-    path: `${partner}/webhook/secret/rotate`,
+    path: `${partnerBase}/webhook/secret/rotate`,
     summary: "Make a new secret; the old ones also sign for a while",
     metadata: secretNeeds,
-    ...shown,
+    ...ofOne,
     body: z.object({ overlap_hours: z.number().int().min(0).max(MAX_SECRET_OVERLAP_HOURS) }).strict(),
     responses: { 200: rotatedSecret, ...changeErrors },
   },

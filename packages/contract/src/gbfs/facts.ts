@@ -25,9 +25,12 @@ export interface Fact<Value = unknown> {
 
 export type Facts = Readonly<Record<string, Fact>>;
 
+/** Makes an optional fact. */
 const fact = <Value>(type: FieldType<Value>, label: string, about: string): Fact<Value> => ({ type, label, about });
+/** Makes a required fact. */
 const needed = <Value>(type: FieldType<Value>, label: string, about: string) =>
   ({ type, label, about, required: true }) as const;
+/** Makes a fact the first one under a heading. */
 const under = <Of extends Fact>(heading: string, first: Of): Of => ({ ...first, heading });
 
 const s = systemInformation;

@@ -159,6 +159,7 @@ function headerName(name: string): string {
   return name.replaceAll(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
+/** Turns the schemas of a response or of a request's body into JSON Schema 2020-12. */
 function liftContent<Holder extends Response | RequestBody>(holder: Holder, additions: Additions): Holder {
   if (holder.content === undefined) return holder;
   const content = mapValues(holder.content, (media) => ({ ...media, schema: toJsonSchema(media.schema, additions) }));
@@ -180,6 +181,7 @@ function sentSchemas(paths: Readonly<Record<string, PathItem>>, schemas: Schemas
   return found;
 }
 
+/** Returns the names of the schemas that a part of a document refers to. */
 function referencesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value as JsonSchema).flatMap(([key, child]) =>

@@ -72,6 +72,7 @@ function codesAt(status: number, { scope, isPaged, conflicts }: EndpointTraits):
   return errorCodes.filter((code) => errorCatalogue[code].status === status && !impossible.has(code));
 }
 
+/** Returns the headers of an error's response, apart from `Request-Id` and those of a deprecation. */
 function headersAt(status: number, traits: EndpointTraits): HeaderName[] {
   switch (status) {
     case 401:

@@ -21,6 +21,7 @@ const signature: Parameter = {
   },
 };
 
+/** What the responses of a partner's receiver mean. */
 const receiverResponses: Record<string, Response> = {
   "2XX": { description: "Received. Answer at once and do your work afterwards." },
   "410": { description: "You want no more deliveries. Repeated, it pauses the endpoint." },
@@ -48,6 +49,7 @@ function deliveries() {
   return c.router(Object.fromEntries(routes));
 }
 
+/** Completes a generated webhook by its texts, its example and its header. */
 function describe(event: DeliveryName, generated: Operation): Operation {
   const schema = generated.requestBody?.content["application/json"]?.schema ?? {};
   const example = { summary: `A delivery of ${event}`, value: exampleDelivery(event) };
@@ -69,6 +71,7 @@ function describe(event: DeliveryName, generated: Operation): Operation {
 
 const unlisted = "Not in the events list: after an outage, fetch the resource.";
 
+/** When each event is sent: the beginning of its description. */
 const occasions: { readonly [Name in DeliveryName]: string } = {
   "ride.started": "A ride has started.",
   "ride.completed": "A ride has ended.",

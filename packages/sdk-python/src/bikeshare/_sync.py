@@ -144,6 +144,7 @@ class SyncDriver:
             return Failed(str(error) or type(error).__name__)
 
     def _watch(self, opened: object) -> None:
+        """Remembers a new connection, so that `close` can end it."""
         if not isinstance(opened, socket.socket):
             return
         with self._lock:
@@ -220,6 +221,7 @@ def list_start(
     def request(asked: Mapping[str, object]) -> Flow[Reply]:
         return call(shared, ApiRequest(route, query=asked), options)
 
+    # "": from the first item. None: the list is not resumed by an id.
     by_id = str(after or "") if is_by_id else None
     return ListStart(Source(route.operation, request, given), start or position, by_id)
 

@@ -89,12 +89,15 @@ class _Call:
     request: ApiRequest
     details: RequestDetails
     content: bytes | None
+    """The body in JSON; None: there is none."""
     idempotency_key: str | None
+    """None: the endpoint takes none."""
     deadline: float
+    """The time at which the call times out, by `Platform.now`."""
     attempts: int = 0
     """Requests sent so far."""
     cause: BikeShareError | None = None
-    """Why the last attempt failed."""
+    """Why the last attempt failed; None before the first failure."""
 
     def left(self) -> float:
         """Returns the seconds until the deadline."""
@@ -254,6 +257,7 @@ def _send_once(this: _Call) -> Flow[Reply | BikeShareError]:
 
 
 def _redactor(key: str) -> Callable[[str], str]:
+    """Returns a function that removes the key from a text. An empty key: nothing is removed."""
     return lambda text: text.replace(key, "[redacted]") if key else text
 
 

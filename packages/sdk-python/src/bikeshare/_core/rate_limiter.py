@@ -55,9 +55,11 @@ class RateLimiter:
         self._in_flight = 0
         # The times at which answered requests leave the window, soonest first.
         self._releases: deque[float] = deque()
-        # Requests of other clients, and the time at which the oldest counted request leaves the window.
+        # Requests of other clients.
         self._used_by_others = 0
+        # The time at which the oldest counted request leaves the window, by the last response.
         self._reset_at = 0.0
+        # The end of the pause that `pause` began.
         self._paused_until = 0.0
 
     def join(self) -> Ticket:

@@ -37,6 +37,7 @@ class Position:
     """For a followed list: the checkpoint from which the walk began; empty if it began with all items."""
 
 
+# The field names of a checkpoint, each with the attribute of a position.
 _NAMES = {"cursor": "cursor", "page": "page", "limit": "limit", "offset": "offset", "lastId": "last_id", "since": "since"}
 
 
@@ -100,7 +101,8 @@ class ListStart:
     source: Source
     start: Position
     after: str | None = None
-    """For a list that is resumed by an item's id: the id after which it begins, or an empty string."""
+    """For a list that is resumed by an item's id: the id after which it begins, or an empty string for all items. None for
+    every other list."""
 
     def resume_from(self, checkpoint: object) -> ListStart:
         """Returns the list from a checkpoint on.
@@ -154,6 +156,7 @@ def _query_at(position: Position, filters: Mapping[str, object], is_iteration: b
     """
     size = cast("int | None", filters.get("limit"))
     if is_iteration:
+        # At least `offset`: otherwise the page would lack the last item that the caller has got.
         size = max(MAX_PAGE_SIZE if size is None else size, position.offset)
     since: dict[str, object] = {}
     if position.since is not None:
