@@ -15,6 +15,7 @@ const GROUP = "bikeshare-containers";
 /** The address of slirp4netns's name server, which forwards to the name server of this machine. */
 const NAME_SERVER = "10.0.2.3";
 
+/** A separate Docker engine, in which the commands of the page are run. */
 export class Engine {
   readonly #daemon: ChildProcess;
   readonly #network: ChildProcess;

@@ -18,6 +18,7 @@ import {
 import { podsRun } from "./pods.ts";
 import { auditLogIsGivenAway, longestStatementsAreListed } from "./statements.ts";
 
+/** What the checks use. */
 export interface Context {
   readonly engine: Engine;
   /** The clone in which the commands are run. */

@@ -57,6 +57,7 @@ export function joinStore(root: string, certificates: readonly string[]): void {
   }
 }
 
+/** The authority that signs for anybody who answers its challenge. */
 export interface SigningAuthority {
   /** The root certificate of the authority. */
   readonly root: string;

@@ -13,6 +13,7 @@ export interface Answer {
 
 type Node = "a" | "b";
 
+/** Partners' programs that call the nodes. They trust only the authorities of the page. */
 export class Callers {
   readonly #authorities: readonly string[];
   #isCalling = false;

@@ -12,6 +12,7 @@ interface ReceivedDelivery {
   readonly body: string;
 }
 
+/** The simulated servers of others, with what they have got so far. */
 export interface Outside {
   readonly mail: SmtpServer;
   readonly deliveries: readonly ReceivedDelivery[];

@@ -56,6 +56,7 @@ export interface PageBlock extends Block {
   readonly page: string;
 }
 
+/** Returns the blocks of all pages, in their order. */
 export function readOperationsPages(): readonly PageBlock[] {
   const root = join(import.meta.dirname, "../..");
   return PAGES.flatMap((page) => blocksOf(readFileSync(join(root, page), "utf8")).map((block) => ({ ...block, page })));

@@ -8,6 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 /** The line that the shell prints after a block. */
 const MARK = "end-of-block-7f3a";
 
+/** An operator's shell on a machine. Each block sees the variables and the directory of the one before. */
 export class Shell {
   readonly #open: () => ChildProcess;
   /** The home directory of root, as a path on this machine. */

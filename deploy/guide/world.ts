@@ -55,6 +55,7 @@ export function joinWorld(root: string, name: string): void {
   writeFileSync(join(root, "root/.npmrc"), `${npm.join("\n")}\n`);
 }
 
+/** The simulated network. Its registry has two versions of the server; machines begin with the older one. */
 export interface World {
   /** Publishes the newer version, as a release does. */
   release(): void;
@@ -63,6 +64,7 @@ export interface World {
   close(): void;
 }
 
+/** Starts the servers of the simulated network. @param server the directory of the built server */
 export async function startWorld(server: string): Promise<World> {
   const registry = new Registry(server);
   const listeners = [await listen(registry.server, REGISTRY_PORT), await listen(startProxy(), PROXY_PORT)];

@@ -8,6 +8,7 @@ interface Write {
   readonly answeredAt: Date;
 }
 
+/** The writes of a simulated backend. They begin at once, and go on until `stop`. */
 export class Writes {
   readonly #callers: Callers;
   readonly #key: string;

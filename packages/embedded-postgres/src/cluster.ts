@@ -35,6 +35,7 @@ export type Home = {
   confirm(): Promise<void>;
 };
 
+/** Returns PostgreSQL's data directory within a cluster's directory. */
 export const dataOf = (home: string) => join(home, "data");
 
 /**

@@ -22,6 +22,7 @@ export function ownUid(): number | undefined {
   return process.geteuid?.();
 }
 
+/** Tells whether this process runs as root, which may start PostgreSQL only under another account. */
 export function isRoot(): boolean {
   return ownUid() === 0;
 }

@@ -5,6 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 /** Microseconds of a tick, the unit of processor time in proc(5): Linux reports 100 ticks a second. */
 const TICK_US = 10_000;
 
+/** The processor time of a process so far. */
 export interface ProcessorTime {
   /** Microseconds of the process, in user and system mode. */
   readonly own: number;
@@ -14,6 +15,7 @@ export interface ProcessorTime {
   readonly parent: number;
 }
 
+/** Returns the processor time of a process. Its figures are NaN when there is no such process. */
 export async function processorTimeOf(pid: number): Promise<ProcessorTime> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   // The fields begin after the process's name, which may contain blanks. By proc(5), field 4 is the parent, and fields 14 to
@@ -36,6 +38,7 @@ export async function cpuWithChildren(pid: number): Promise<number> {
   return children.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), own + ended);
 }
 
+/** Returns the process ids of a process's children; empty when there is no such process. */
 export async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const lists = await Promise.all(

@@ -55,6 +55,7 @@ export interface Latency {
   readonly lag: LatencySummary;
 }
 
+/** The results of one stream, of all workers together. */
 export interface StreamResult {
   readonly name: string;
   readonly scenario: string;
@@ -64,14 +65,18 @@ export interface StreamResult {
   readonly outcomes: readonly OutcomeCount[];
 }
 
+/** The counts of all streams together. */
 export interface Totals {
+  /** Requests with any outcome, also those that never started. */
   readonly started: number;
+  /** Requests with a complete answer, expected or not. */
   readonly answered: number;
   readonly unexpected: number;
   /** Answers per second over the intended duration. */
   readonly perSecond: number;
 }
 
+/** What happened in one second of the run. Times are in milliseconds. */
 export interface SecondResult {
   readonly second: number;
   readonly started: number;
@@ -86,6 +91,7 @@ export interface SecondResult {
   readonly lagP99: number;
 }
 
+/** The comparison of sampled answers with the contract. */
 export interface ContractResult {
   readonly checked: number;
   readonly violations: readonly string[];

@@ -183,7 +183,7 @@ export interface HealthChecks {
 }
 
 /*
- * client.ts makes each resource by one of the functions below.
+ * The functions below make the resources of a client (client.ts), each from the routes of its noun.
  */
 
 /** @param isResumedById whether the list continues after an item's id instead of a cursor, as the list of events does */

@@ -15,7 +15,9 @@ export interface Backend {
   readonly timestamp: (bikeId: string, time: number) => string;
 }
 
+/** What a backend is made of. */
 export interface BackendOptions extends Pick<Backend, "city" | "schedule" | "send"> {
+  /** Returns the instant of the wall clock that a simulated time stands for. */
   readonly instantOf: (time: number) => number;
 }
 

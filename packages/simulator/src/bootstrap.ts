@@ -4,6 +4,7 @@ import type { RideUnderWay } from "./history.ts";
 import type { Command, ObservedCity } from "./operator-client.ts";
 import { createRandom } from "./random.ts";
 
+/** The city that is created, and how its commands are sent. */
 export interface BootstrapOptions {
   readonly city: City;
   readonly seed: number;

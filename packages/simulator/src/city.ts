@@ -20,6 +20,7 @@ export interface CityBike {
 /** The range of a simulated e-bike with a full battery, which a new e-bike reports. */
 export const EBIKE_RANGE_METERS = 60_000;
 
+/** A made-up city: its stations and its bikes, without their present places. */
 export interface City {
   readonly stations: readonly [CityStation, ...CityStation[]];
   readonly bikes: readonly CityBike[];
@@ -121,6 +122,7 @@ export function riddenMetres(random: Random, from: CityStation, to: CityStation)
   return Math.round(metresBetween(from, to) * 1.3) + random.between(50, 400);
 }
 
+/** Returns the category of a random rider: four of five are members. */
 export function randomRider(random: Random): "member" | "casual" {
   return random.next() < 0.8 ? "member" : "casual";
 }

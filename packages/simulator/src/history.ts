@@ -15,6 +15,7 @@ import type { Random } from "./random.ts";
  * the simulation then continues, and the database of a load test.
  */
 
+/** How much past is made, and up to when. */
 export interface HistoryOptions {
   /** Maximum rides in total. Their number differs from day to day. */
   readonly rides: number;

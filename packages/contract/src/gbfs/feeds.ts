@@ -347,6 +347,7 @@ export interface GbfsFeed {
   };
 }
 
+/** Returns a feed of records. @param idField the records' field with the id */
 function feedOf(listName: string, idField: string, record: Fields, more: Omit<GbfsFeed, "fields" | "records"> = {}) {
   const records: Field = { type: list(object(record)), required: true };
   return { fields: { [listName]: records }, records: { list: listName, id: idField }, ...more } satisfies GbfsFeed;
@@ -444,6 +445,7 @@ export const gbfsFeedNames = Object.keys(gbfsFeeds) as GbfsFeedName[]; // the ke
 /** Tells whether a version has a feed. */
 export function hasFeed(version: GbfsVersion, name: GbfsFeedName): boolean {
   const feed: GbfsFeed = gbfsFeeds[name];
+  // Only `since` and `until` decide. A field must have a type, so here it has any.
   return hasField(version, { ...feed, type: string });
 }
 

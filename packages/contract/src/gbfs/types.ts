@@ -113,6 +113,7 @@ export const boolean = scalar<boolean>("boolean");
 export const counts = scalar<Readonly<Record<string, number>>>("counts");
 export const multiPolygon = scalar<MultiPolygon>("multiPolygon");
 
+/** A whole number within bounds. An omitted bound is not checked. */
 export const integer = (min?: number, max?: number): FieldType<number> => numeric("integer", min, max);
 export const number = (min?: number, max?: number): FieldType<number> => numeric("number", min, max);
 
@@ -126,6 +127,7 @@ interface WordsOfVersions<Word extends string> {
   readonly old?: { readonly until: GbfsVersion; readonly words: Readonly<Record<string, Word>> };
 }
 
+/** Returns the type of a field that has one of some words. */
 export function oneOf<const Word extends string>(
   words: readonly Word[],
   { since, old }: WordsOfVersions<Word> = {},
@@ -147,10 +149,12 @@ export function wordsIn(
   return isBetween(version, undefined, oldWordsUntil) ? [...now, ...Object.keys(oldWords ?? {})] : now;
 }
 
+/** Returns the type of a list. @param min its minimum length; default: it may be empty */
 export function list<Item>(item: FieldType<Item>, min?: number): FieldType<readonly Item[]> {
   return { kind: "list", item, ...(min !== undefined && { min }) };
 }
 
+/** Returns the type of an object with these fields. */
 export function object<const Of extends Fields>(fields: Of): FieldType<ValueOf<Of>> {
   return { kind: "object", fields };
 }

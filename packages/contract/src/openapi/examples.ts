@@ -456,6 +456,7 @@ export const requestExamples: Examples = {
   RideCorrections: batchExample("The correct end of a ride", rideCorrection),
 };
 
+/** Returns examples of a list: its first page, a numbered page, a page by cursor, and the last page. */
 function listExamples<Item>(item: Item): Record<string, Example> {
   const page = (summary: string, value: ListEnvelope<Item>): Example => ({ summary, value });
   return {
@@ -471,6 +472,7 @@ function listExamples<Item>(item: Item): Record<string, Example> {
   };
 }
 
+/** Returns the example of a batch with one item. */
 function batchExample<Item>(summary: string, item: Item): Record<string, Example> {
   return { one: { summary, value: { items: [item] } } };
 }

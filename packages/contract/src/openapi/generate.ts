@@ -28,6 +28,7 @@ export type Metadata = z.infer<typeof metadataSchema>;
 
 type Schemas = Components["schemas"];
 
+/** Who uses a document, and for what: this decides where values may be newer than the document. */
 export interface GenerateOptions {
   /** Who sends the request bodies: `clients`, which must not send unknown fields, or `us`, for webhook deliveries. */
   readonly bodies: "clients" | "us";

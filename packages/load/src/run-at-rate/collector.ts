@@ -19,6 +19,7 @@ export interface RunOutcome extends Omit<Findings, "webhooks" | "serverMetrics">
   readonly acknowledgedEvents: readonly string[];
 }
 
+/** Takes the messages of a run's workers, and gives the run's figures when all have finished. */
 export interface Collector {
   take(message: WorkerMessage): void;
   outcome(startedAtMs: number): RunOutcome;

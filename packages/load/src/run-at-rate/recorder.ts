@@ -19,6 +19,7 @@ const LONGEST_US = REQUEST_TIMEOUT_MS * 1000 * 60;
 /** Significant figures of a histogram. Three keep a value to 0.1 % and take 200 kB; two keep it to 1 % and take 30 kB. */
 type Figures = 2 | 3;
 
+/** Creates a histogram of times. It records microseconds. */
 export function createLatencyHistogram(figures: Figures): RecordableHistogram {
   return createHistogram({ lowest: 1, highest: LONGEST_US, figures });
 }
@@ -59,6 +60,7 @@ export interface LatencySummary {
 /** The percentiles that are reported. */
 const PERCENTILES = [1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100] as const;
 
+/** Returns the figures of a histogram. All are 0 if nothing was recorded. */
 export function summaryOf(histogram: RecordableHistogram): LatencySummary {
   const { count } = histogram;
   const milliseconds = (us: number) => (count === 0 ? 0 : Number((us / 1000).toFixed(3)));

@@ -67,6 +67,7 @@ interface Start {
   readonly onAnswered?: () => void;
 }
 
+/** Creates a worker's share of a stream. It sends nothing before `run`. */
 export function createStream(options: StreamOptions): Stream {
   const { plan, stream, scenario } = options;
   const histograms = createHistograms();

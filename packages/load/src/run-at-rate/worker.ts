@@ -12,6 +12,7 @@ import { createStream, recordedBy, type RequestObserver, type Stream, type Strea
 
 /* A thread that sends the requests of a run. run.ts starts it and receives its messages. */
 
+/** What run.ts gives a worker at its start. */
 export interface WorkerData {
   readonly plan: Plan;
   readonly workerIndex: number;

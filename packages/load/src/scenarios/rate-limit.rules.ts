@@ -5,6 +5,7 @@ export interface KeyUse {
   readonly answeredAt: number;
 }
 
+/** A key's limit: requests in any window. 0 requests: no answer has named it. */
 export interface RateLimitPolicy {
   readonly requests: number;
   readonly windowMs: number;

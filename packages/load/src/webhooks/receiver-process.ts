@@ -33,6 +33,7 @@ export type ReceiverRequest =
 const DRAIN_TIMEOUT_MS = 20_000;
 const POLL_INTERVAL_MS = 100;
 
+/** Starts the process. Wait for each request to it before the next one: its answers carry no number. */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<ReceiverProcess> {
   const execArgv = ["--conditions=@bikeshare/source"];
   const child: ChildProcess = fork(join(import.meta.dirname, "receiver.process.ts"), [JSON.stringify(options)], {

@@ -8,6 +8,7 @@ import { countEvents, type Item, walk, walkEvents } from "./lists.ts";
 
 /* Checks after a workload that the service has kept its promises. The ledger has what it acknowledged to the clients. */
 
+/** What the verification compares. */
 export interface VerifyOptions {
   readonly base: string;
   readonly partnerKeys: readonly string[];
@@ -18,6 +19,7 @@ export interface VerifyOptions {
   readonly arriveWithinMs?: number;
 }
 
+/** What the verification has found. */
 export interface WorkloadReport {
   /** Failures; empty: nothing was lost or done twice, and every event arrived. */
   readonly failures: readonly string[];

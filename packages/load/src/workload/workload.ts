@@ -52,6 +52,7 @@ export interface WorkloadOptions {
   readonly prefix?: string;
 }
 
+/** Running clients. */
 export interface Workload {
   readonly ledger: Ledger;
   /** Stops the clients after their last request is answered, which needs a working service. */

@@ -105,6 +105,7 @@ class AsyncDriver:
             self._waiting.discard(event)
 
     async def _send(self, request: Send) -> Received | Failed:
+        """Sends a request once, within its time. `close` ends it, too."""
         scope = anyio.move_on_after(request.seconds if math.isfinite(request.seconds) else None)
         with scope:
             self._sending.add(scope)
@@ -115,6 +116,7 @@ class AsyncDriver:
         return Failed("", is_timeout=True)
 
     async def _receive(self, request: Send) -> Received | Failed:
+        """Sends a request and reads its whole response, within the time that the caller allows."""
         try:
             response = await self._http.send(
                 # No timeout here, because the scope in `_send` ends the request in time.

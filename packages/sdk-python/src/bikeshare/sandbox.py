@@ -162,6 +162,10 @@ def _require_no_live_key(api_key: object) -> None:
 
 
 def _until_ready(shared: Shared, options: RequestOptions | None) -> Flow[SandboxClock]:
+    """Requests the clock until all due work is done. All requests together have the `total_timeout` of one call.
+
+    :raises TimeoutError: when that takes longer
+    """
     total_timeout = shared.limits.with_options(options).total_timeout
     deadline = shared.platform.now() + total_timeout
     delay = _FIRST_DELAY

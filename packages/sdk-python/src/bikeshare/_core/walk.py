@@ -101,8 +101,8 @@ class ListStart:
     source: Source
     start: Position
     after: str | None = None
-    """For a list that is resumed by an item's id: the id after which it begins, or an empty string for all items. None for
-    every other list."""
+    """For a list that is resumed by an item's id: the id after which it begins, or an empty string for all items. None
+    for every other list."""
 
     def resume_from(self, checkpoint: object) -> ListStart:
         """Returns the list from a checkpoint on.

@@ -14,6 +14,7 @@ type Routes = Readonly<Record<string, Control>>;
 
 const PREFIX = "/fake";
 
+/** What the command `fake` was given. */
 export interface ControlOptions {
   /** The receiver's address for `POST /fake/webhooks`; undefined: none was given, and that request fails. */
   readonly target: URL | undefined;

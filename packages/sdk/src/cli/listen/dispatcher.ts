@@ -22,6 +22,7 @@ const SHUTDOWN_TIMEOUT_MS = 2_000;
 /** The delays before the retries. They give a developer time to fix the receiver. The service itself retries for days. */
 const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
 
+/** Where events are sent, and how. */
 export interface DispatcherOptions {
   readonly target: URL;
   readonly secret: string;

@@ -10,6 +10,7 @@ import type { EventSink } from "./event-sink.ts";
 /** Maximum delay between two requests to a service that does not respond. */
 const MAX_OUTAGE_DELAY_MS = 30_000;
 
+/** Which events are read, how often, and where they go. */
 export interface PollOptions {
   readonly client: BikeShare;
   /** The wanted event names; empty: all. */
