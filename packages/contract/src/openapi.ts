@@ -271,7 +271,12 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
   const isPaged = parameters.some((parameter) => "name" in parameter && parameter.name === "cursor");
   const { deprecated } = metadata;
   const notice = deprecated && describeDeprecation(deprecated);
-  const texts = [notice, operation.description, itemErrorsText(metadata), neededKeyText(scope, metadata.parameterScopes)];
+  const texts = [
+    notice,
+    operation.description,
+    itemErrorsText(metadata),
+    neededKeyText(scope, metadata.parameterScopes),
+  ];
   return {
     ...operation,
     ...(metadata.itemErrors.length > 0 && { "x-item-errors": metadata.itemErrors }),

@@ -44,8 +44,8 @@ export type BulkResend = z.infer<typeof bulkResend>;
 const resendPath = partnerPath.extend({ resend_id: identifierParam });
 
 /** The cost of a request that selects deliveries: it reads as many rows as an export. */
-const CHOICE_COST = 20;
-const chooses = consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: CHOICE_COST });
+const SELECTION_COST = 20;
+const selectionNeeds = consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: SELECTION_COST });
 
 /** Endpoints that send many deliveries again at once. */
 export const resendEndpoints = {
@@ -53,7 +53,7 @@ export const resendEndpoints = {
     method: "POST",
     path: `${partnerBase}/resends/count`,
     summary: "How many deliveries would be sent again",
-    metadata: chooses,
+    metadata: selectionNeeds,
     pathParams: partnerPath,
     query: ofWebhook,
     body: resendSelection,
@@ -63,7 +63,7 @@ export const resendEndpoints = {
     method: "POST",
     path: `${partnerBase}/resends`,
     summary: "Send many deliveries again",
-    metadata: chooses,
+    metadata: selectionNeeds,
     pathParams: partnerPath,
     query: ofWebhook,
     body: resendSelection,
@@ -90,13 +90,14 @@ export const resendEndpoints = {
   },
 } as const;
 
-const operators = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
-const systemPath = "/console/v1/systems/:system_id/endpoints/:partner_id/resends";
+const operatorNeeds = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
+/** The base path of the operator's resends for one partner. */
+const operatorBase = "/console/v1/systems/:system_id/endpoints/:partner_id/resends";
 
 /** The same endpoints, for the operator's admins. */
 export const systemResendEndpoints = {
-  count: { ...resendEndpoints.count, path: `${systemPath}/count`, metadata: operators },
-  create: { ...resendEndpoints.create, path: systemPath, metadata: operators },
-  get: { ...resendEndpoints.get, path: `${systemPath}/:resend_id`, metadata: consoleNeeds("operator") },
-  cancel: { ...resendEndpoints.cancel, path: `${systemPath}/:resend_id/cancel`, metadata: operators },
+  count: { ...resendEndpoints.count, path: `${operatorBase}/count`, metadata: operatorNeeds },
+  create: { ...resendEndpoints.create, path: operatorBase, metadata: operatorNeeds },
+  get: { ...resendEndpoints.get, path: `${operatorBase}/:resend_id`, metadata: consoleNeeds("operator") },
+  cancel: { ...resendEndpoints.cancel, path: `${operatorBase}/:resend_id/cancel`, metadata: operatorNeeds },
 } as const;

@@ -203,6 +203,7 @@ const zoneFacts = {
   global_rules: [{ ...zoneRule, ride_end_allowed: true }],
 } satisfies FactsOf<"geofencing_zones">;
 
+/** Returns a described thing all of whose facts are the operator's. */
 function described(id: string, facts: object) {
   const from = Object.fromEntries(Object.keys(facts).map((name) => [name, "operator"]));
   return { id, published: facts, own: facts, from };

@@ -55,11 +55,13 @@ function withNumericBounds(schema: JsonSchema): JsonSchema {
   };
 }
 
+/** Returns a bound. @param mark whether it is exclusive; if it is converted already, the exclusive bound itself */
 function bound(inclusive: string, exclusive: string, value: unknown, mark: unknown): JsonSchema {
   if (mark !== undefined && mark !== false) return { [exclusive]: mark === true ? value : mark };
   return value === undefined ? {} : { [inclusive]: value };
 }
 
+/** Converts the schemas inside a schema. */
 function withSubschemas(schema: JsonSchema, additions: Additions): JsonSchema {
   const convert = (subschema: unknown) => (isSchema(subschema) ? toJsonSchema(subschema, additions) : subschema);
   const converted: Record<string, unknown> = {};
@@ -87,6 +89,7 @@ function withSubschemas(schema: JsonSchema, additions: Additions): JsonSchema {
   return converted;
 }
 
+/** Returns a schema that also accepts null. */
 function orNull(schema: JsonSchema): JsonSchema {
   const { type, enum: values, ...rest } = schema;
   if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };

@@ -48,46 +48,48 @@ function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
   const { operator } = fake;
   const scripts = new Set<Script>();
   const fieldsOf = (resource: keyof typeof blank) => Object.keys(blank[resource]);
-  /** A control request that takes a body with these fields. */
-  const told = (fields: readonly string[], run: Control["run"]): Control => ({ fields, run });
+  /** Makes a control request that takes a body with these fields. */
+  const control = (fields: readonly string[], run: Control["run"]): Control => ({ fields, run });
   const routes: Routes = {
-    "GET /fake": told([], () => ({ requests: Object.keys(routes) })),
-    "GET /fake/requests": told([], () => ({ data: fake.requests })),
-    "POST /fake/script": told(["answers", "match", "repeat"], (body) => {
+    "GET /fake": control([], () => ({ requests: Object.keys(routes) })),
+    "GET /fake/requests": control([], () => ({ data: fake.requests })),
+    "POST /fake/script": control(["answers", "match", "repeat"], (body) => {
       const script = fake.script(answersIn(body), optionsIn(body));
       scripts.add(script);
       return { left: script.left() };
     }),
-    "DELETE /fake/script": told([], () => {
+    "DELETE /fake/script": control([], () => {
       for (const script of scripts) script.stop();
       scripts.clear();
     }),
-    "POST /fake/advance": told(["ms"], ({ ms }) => {
+    "POST /fake/advance": control(["ms"], ({ ms }) => {
       fake.advance(Number(ms));
       return { now: new Date(fake.now()).toISOString() };
     }),
-    "POST /fake/keys": told(["scopes", "rateLimit", "partner", "expiresAt"], (body) => ({ key: fake.issueKey(body) })),
-    "DELETE /fake/keys": told(["key"], (body) => fake.revokeKey(textIn(body, "key"))),
-    "POST /fake/stations": told(fieldsOf("Station"), (body) => operator.putStation(withText(body, "id"))),
-    "POST /fake/stations/offline": told(["id"], (body) => operator.takeOffline(textIn(body, "id"))),
-    "POST /fake/stations/online": told(["id"], (body) => operator.bringOnline(textIn(body, "id"))),
-    "POST /fake/stations/remove": told(["id"], (body) => operator.removeStation(textIn(body, "id"))),
-    "POST /fake/bikes": told(fieldsOf("Bike"), (body) => operator.putBike(withText(body, "id"))),
-    "POST /fake/rides": told(fieldsOf("Ride"), (body) => operator.putRide(withText(body, "id", "bike_id"))),
-    "POST /fake/rides/start": told(["id", "bike_id", "rider_category"], (body) =>
+    "POST /fake/keys": control(["scopes", "rateLimit", "partner", "expiresAt"], (body) => ({
+      key: fake.issueKey(body),
+    })),
+    "DELETE /fake/keys": control(["key"], (body) => fake.revokeKey(textIn(body, "key"))),
+    "POST /fake/stations": control(fieldsOf("Station"), (body) => operator.putStation(withText(body, "id"))),
+    "POST /fake/stations/offline": control(["id"], (body) => operator.takeOffline(textIn(body, "id"))),
+    "POST /fake/stations/online": control(["id"], (body) => operator.bringOnline(textIn(body, "id"))),
+    "POST /fake/stations/remove": control(["id"], (body) => operator.removeStation(textIn(body, "id"))),
+    "POST /fake/bikes": control(fieldsOf("Bike"), (body) => operator.putBike(withText(body, "id"))),
+    "POST /fake/rides": control(fieldsOf("Ride"), (body) => operator.putRide(withText(body, "id", "bike_id"))),
+    "POST /fake/rides/start": control(["id", "bike_id", "rider_category"], (body) =>
       operator.startRide(withText(body, "bike_id")),
     ),
-    "POST /fake/rides/end": told(["id", "end_station_id", "distance_meters", "end_reason"], (body) =>
+    "POST /fake/rides/end": control(["id", "end_station_id", "distance_meters", "end_reason"], (body) =>
       operator.endRide(withText(body, "id")),
     ),
-    "POST /fake/rides/cancel": told(["id"], (body) => operator.cancelRide(textIn(body, "id"))),
-    "POST /fake/rides/correct": told(["id", "ended_at", "end_station_id", "distance_meters"], (body) =>
+    "POST /fake/rides/cancel": control(["id"], (body) => operator.cancelRide(textIn(body, "id"))),
+    "POST /fake/rides/correct": control(["id", "ended_at", "end_station_id", "distance_meters"], (body) =>
       operator.correctRide(withText(body, "id")),
     ),
-    "POST /fake/events": told(["event", "data", "id", "occurred_at"], (body) =>
+    "POST /fake/events": control(["event", "data", "id", "occurred_at"], (body) =>
       operator.putEvent({ data: {}, ...withText(body, "event") }),
     ),
-    "POST /fake/webhooks": told(["event", "data", "secret", "deliveryId", "age"], (body) =>
+    "POST /fake/webhooks": control(["event", "data", "secret", "deliveryId", "age"], (body) =>
       sendExample(fake, options, body),
     ),
   };
