@@ -11,6 +11,12 @@ import { end } from "./packed-server.ts";
 /** The address from which the proxies call the service. The demo's own simulator calls it from 127.0.0.1. */
 export const PROXY_ADDRESS = "127.0.0.2";
 
+/**
+ * An address that the proxies take for one of another network. Of this machine's addresses, only 127.0.0.1 counts as one of
+ * the internal network.
+ */
+export const OUTSIDE_ADDRESS = "127.0.0.3";
+
 /** A proxy with the configuration of the example, with other paths and ports. */
 export interface Proxy {
   readonly httpsPort: number;
@@ -42,6 +48,7 @@ export async function startNginx(serviceUrl: string): Promise<Proxy> {
   return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
     const site = example("nginx/bikeshare.conf")
       .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
+      .replace("allow 127.0.0.0/8", "allow 127.0.0.1")
       .replaceAll(/ +listen \[::\].*\n/g, "")
       .replace("listen 443", `listen 127.0.0.1:${httpsPort}`)
       .replace("listen 80", `listen 127.0.0.1:${httpPort}`)
@@ -67,6 +74,7 @@ export async function startHaproxy(serviceUrl: string): Promise<Proxy> {
   return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
     const text = example("haproxy/haproxy.cfg")
       .replaceAll(/127[.]0[.]0[.]1:300\d/g, service)
+      .replace("127.0.0.0/8", "127.0.0.1")
       .replace("maxconn 20000", "maxconn 1000")
       .replace("bind :443", `bind 127.0.0.1:${httpsPort}`)
       .replace("bind :80", `bind 127.0.0.1:${httpPort}`)
