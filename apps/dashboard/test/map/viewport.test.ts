@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
+import { createTiles } from "../../src/components/map/tiles.ts";
 import {
   fit,
   hull,
@@ -67,6 +68,86 @@ it("tiles cover the map, each once, at about their own size", () => {
   expect(Math.min(...tiles.map(({ left }) => left))).toBeLessThanOrEqual(0);
   expect(Math.max(...tiles.map(({ left, side }) => left + side))).toBeGreaterThanOrEqual(size.width);
   expect(Math.max(...tiles.map(({ top, side }) => top + side))).toBeGreaterThanOrEqual(size.height);
+});
+
+/** An image whose request the test answers. */
+class FakeImage extends EventTarget {
+  static readonly requested: FakeImage[] = [];
+  complete = false;
+  naturalWidth = 0;
+  referrerPolicy = "";
+  #src = "";
+  get src() {
+    return this.#src;
+  }
+  set src(address: string) {
+    this.#src = address;
+    this.complete = false;
+    FakeImage.requested.push(this);
+  }
+  answer(event: "load" | "error") {
+    this.complete = true;
+    this.naturalWidth = event === "load" ? 256 : 0;
+    this.dispatchEvent(new Event(event));
+  }
+}
+
+/** Returns a function that draws a map of four tiles, and says how many images were requested and how many were drawn. */
+function drawnTiles() {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.stubGlobal("Image", FakeImage);
+  vi.stubGlobal("devicePixelRatio", 1);
+  FakeImage.requested.length = 0;
+  const drawImage = vi.fn();
+  const context = { setTransform() {}, clearRect() {}, drawImage };
+  const canvas = { getContext: () => context } as unknown as HTMLCanvasElement;
+  const tiles = createTiles("https://tiles.example/{z}/{x}/{y}{r}.png", () => undefined);
+  return () => {
+    drawImage.mockClear();
+    const before = FakeImage.requested.length;
+    tiles.draw(canvas, { x: 0.5, y: 0.5, scale: 512 }, { width: 256, height: 256 });
+    return { requested: FakeImage.requested.slice(before), drawn: drawImage.mock.calls.length };
+  };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+it("a tile that failed is requested again when it is drawn 5 seconds later, and then drawn", () => {
+  const draw = drawnTiles();
+  const { requested } = draw();
+  const addresses = requested.map(({ src }) => src);
+  expect(addresses.toSorted()).toEqual(["0/0", "0/1", "1/0", "1/1"].map((at) => `https://tiles.example/1/${at}.png`));
+  const [failed, ...others] = requested;
+  for (const image of others) image.answer("load");
+  // While it is under way, it is not requested a second time, however long it takes.
+  vi.advanceTimersByTime(3_600_000);
+  expect(draw()).toEqual({ requested: [], drawn: 3 });
+  failed?.answer("error");
+  vi.advanceTimersByTime(4_999);
+  expect(draw()).toEqual({ requested: [], drawn: 3 });
+  vi.advanceTimersByTime(1);
+  const again = draw().requested;
+  expect(again.map(({ src }) => src)).toEqual(addresses.slice(0, 1));
+  again[0]?.answer("load");
+  vi.advanceTimersByTime(3_600_000);
+  expect(draw()).toEqual({ requested: [], drawn: 4 });
+});
+
+it("a dead tile server is asked for each tile after pauses that double to 5 minutes", () => {
+  const draw = drawnTiles();
+  const asked: number[] = [];
+  // The map is drawn each second for twenty minutes.
+  for (let second = 0; second <= 1_200; second++) {
+    const { requested } = draw();
+    if (requested.length > 0) asked.push(second);
+    expect([0, 4]).toContain(requested.length);
+    for (const image of requested) image.answer("error");
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(asked).toEqual([0, 5, 15, 35, 75, 155, 315, 615, 915]);
 });
 
 it("what is under the pointer stays there while zooming", () => {

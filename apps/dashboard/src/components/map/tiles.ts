@@ -6,6 +6,10 @@ import { type PlacedTile, type Size, tilesOf, type Viewport } from "./viewport.t
 const MAX_KEPT = 400;
 /** How many zoom levels up a coarser tile may be taken from, to fill in for a tile that is not loaded yet. */
 const MAX_STAND_IN = 4;
+/** The least time after which a tile is requested again that failed. Doubles with each further failure of the tile. */
+const FIRST_PAUSE_MS = 5_000;
+/** Where the doubling ends. Too low: a dead tile server is hammered. Too high: its return is noticed late. */
+const MAX_PAUSE_MS = 300_000;
 
 /** The street map below a city map. */
 export interface Tiles {
@@ -13,9 +17,16 @@ export interface Tiles {
   draw(element: HTMLCanvasElement, view: Viewport, size: Size): void;
 }
 
+/** The image of a tile, which is kept. */
+interface Picture {
+  readonly image: HTMLImageElement;
+  /** The time of the page's clock from which the image is requested when it is drawn. Infinity: it is requested. */
+  requestAt: number;
+}
+
 /** @param onArrived called when an image is loaded, so that the map is drawn again */
 export function createTiles(url: string, onArrived: () => void): Tiles {
-  const pictures = new Map<string, HTMLImageElement>();
+  const pictures = new Map<string, Picture>();
   // `{r}` becomes `@2x` on screens with small pixels, for images with twice the resolution.
   const addressOf = (z: number, x: number, y: number) =>
     url
@@ -25,24 +36,23 @@ export function createTiles(url: string, onArrived: () => void): Tiles {
       .replace("{r}", devicePixelRatio > 1 ? "@2x" : "");
   const picture = (z: number, x: number, y: number): HTMLImageElement => {
     const address = addressOf(z, x, y);
-    const image = pictures.get(address) ?? new Image();
-    // Moves the image to the end of the map: the least recently used images are evicted first.
+    const kept = pictures.get(address) ?? newPicture(onArrived);
+    // Moves the picture to the end of the map: the least recently used ones are evicted first.
     pictures.delete(address);
-    pictures.set(address, image);
-    if (image.src === "") {
-      // Tile servers ask for a Referer. The page sends none anywhere else.
-      image.referrerPolicy = "origin";
-      image.addEventListener("load", onArrived);
-      image.src = address;
+    pictures.set(address, kept);
+    if (performance.now() >= kept.requestAt) {
+      kept.requestAt = Infinity;
+      // After a failure, the same address requests the image again.
+      kept.image.src = address;
       for (const [oldest] of pictures) {
         if (pictures.size <= MAX_KEPT) break;
         pictures.delete(oldest);
       }
     }
-    return image;
+    return kept.image;
   };
   const findDrawn = (z: number, x: number, y: number) => {
-    const image = pictures.get(addressOf(z, x, y));
+    const image = pictures.get(addressOf(z, x, y))?.image;
     return isDrawable(image) ? image : undefined;
   };
   return {
@@ -56,6 +66,21 @@ export function createTiles(url: string, onArrived: () => void): Tiles {
       }
     },
   };
+}
+
+/** Returns a picture that is not requested yet. After each failure it may be requested again, after a longer pause. */
+function newPicture(onArrived: () => void): Picture {
+  const image = new Image();
+  const picture: Picture = { image, requestAt: 0 };
+  let pause = FIRST_PAUSE_MS;
+  // Tile servers ask for a Referer. The page sends none anywhere else.
+  image.referrerPolicy = "origin";
+  image.addEventListener("load", onArrived);
+  image.addEventListener("error", () => {
+    picture.requestAt = performance.now() + pause;
+    pause = Math.min(2 * pause, MAX_PAUSE_MS);
+  });
+  return picture;
 }
 
 function isDrawable(image: HTMLImageElement | undefined): image is HTMLImageElement {
