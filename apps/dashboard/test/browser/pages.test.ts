@@ -12,12 +12,14 @@ const params = { system_id: world.systemId, partner_id: world.partnerId };
 /** For each path with a parameter: the id of an item that the page can show, or the fragment of the address. */
 const ids: Record<string, string | undefined> = {};
 
+/** The partner's key, which may read everything that has a page of its own. */
+let partnerKey: string;
 let receiver: Receiver;
 /** Creates data for the pages to show: failing deliveries, a key in use, an open invitation. */
 beforeAll(async () => {
   receiver = await startReceiver({ status: 503, headers: { "retry-after": "3600" }, body: '{"error":"overloaded"}' });
   const operator = await callAsOperator(world);
-  const scopes = ["stations:read", "rides:read", "reservations:write"] as const;
+  const scopes = ["stations:read", "bikes:read", "rides:read", "reservations:read", "reservations:write"] as const;
   const { key } = await operator.systemKeys.issue({
     params,
     body: {
@@ -28,6 +30,7 @@ beforeAll(async () => {
       rate_limit: null,
     },
   });
+  partnerKey = key;
   for (const path of ["stations?limit=1", "rides?limit=x", "stations/unknown"]) {
     const response = await fetch(`${world.url}/v1/${path}`, { headers: { authorization: `Bearer ${key}` } });
     await response.arrayBuffer();
@@ -93,6 +96,30 @@ it.each(shipped)("page $path can be read and used by everybody", async ({ path, 
   expect(await page.locator("main [role=alert]").allTextContents(), path).toEqual([]);
   await inspect(page, `page${path.replaceAll(/[/:]+/g, "-")}`);
   allow(/401/);
+});
+
+// Without the partner's own reference for the rider, which the operator does not see.
+const items = [
+  ["stations", []],
+  ["bikes", []],
+  ["rides", []],
+  ["reservations", ["rider_ref"]],
+] as const;
+
+it.each(items)("the operator's page of one of the %s prints all that the API gives", async (kind, hidden) => {
+  const { page, open } = await visitAs("operator viewer");
+  const path = `/operator/${kind}/:id`;
+  await open(addressOf(path));
+  await page.locator("summary", { hasText: "As the API gives it" }).click();
+  const printed = await page.getByRole("group", { name: "As the API gives it", exact: true }).textContent();
+  const response = await fetch(`${world.url}/v1/${kind}/${ids[path]}`, {
+    headers: { authorization: `Bearer ${partnerKey}` },
+  });
+  const given = Object.entries((await response.json()) as object).filter(
+    ([field]) => !(hidden as readonly string[]).includes(field),
+  );
+  expect(response.status).toBe(200);
+  expect(JSON.parse(printed ?? "")).toEqual(Object.fromEntries(given));
 });
 
 const lists = [

@@ -13,7 +13,9 @@ export function ReservationPage() {
       noun="reservation"
       read={(call) => api.fleet.reservation(call)}
       show={({ reservation, names }, url, { systemId }) => {
-        const { partner_id: partnerId, partner_name: partner, cancelled_at: cancelled, ...shown } = reservation;
+        // The rest is what partners get, and is printed as such: only what is not theirs may be taken out.
+        const { partner_id: partnerId, partner_name: partner, ...shown } = reservation;
+        const { cancelled_at: cancelled } = shown;
         const moments: Moment[] = [
           { at: shown.created_at, event: "reservation.created", text: `Reserved by ${partner}` },
           ...(cancelled === null
