@@ -251,12 +251,14 @@ function countOf(text: string, word: string): number {
   return count;
 }
 
-/** Returns the part of a text around the first occurrence of any of some words, without cutting words. */
+/**
+ * Returns the part of a text around the first occurrence of any of some words, without cutting words; its beginning, if all
+ * words are in the title or in `within`.
+ */
 function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const found = words.map((word) => lower.indexOf(word)).filter((index) => index >= 0);
-  // The end of the text, if all words are in the title or in `within`.
-  const at = Math.min(...found, text.length);
+  const at = found.length === 0 ? 0 : Math.min(...found);
   const start = at > EXCERPT_LENGTH / 2 ? text.indexOf(" ", at - EXCERPT_LENGTH / 2) + 1 : 0;
   const end = text.length <= start + EXCERPT_LENGTH ? text.length : text.lastIndexOf(" ", start + EXCERPT_LENGTH);
   return `${start > 0 ? "… " : ""}${text.slice(start, Math.max(end, start))}${end < text.length ? " …" : ""}`;

@@ -33,3 +33,9 @@ it("shows the words around the first match", () => {
   expect(excerpt).toMatch(/^… (word )+needle (word )+…$/);
   expect(excerpt.length).toBeLessThan(200);
 });
+
+it("shows the beginning of a text if the words are only in its title, or in where it is", () => {
+  const search = createSearch([entry("Long", `Beginning ${"word ".repeat(200)}end`)]);
+  for (const query of ["long", "guide"])
+    expect(search(query).map(({ excerpt }) => excerpt)).toEqual([expect.stringMatching(/^Beginning (word )+…$/)]);
+});
