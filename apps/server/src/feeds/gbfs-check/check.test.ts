@@ -252,6 +252,40 @@ test.each<[string, string, (documents: Documents) => void, string?]>([
   expect(verdicts.find((verdict) => verdict.consumer === consumer)?.text).toBe(text);
 });
 
+test.each<[string, string, (documents: Documents) => void]>([
+  [
+    "google",
+    "Google finds no prices; 1 more loss",
+    (d) => {
+      delete station(d).rental_uris;
+      delete d["system_pricing_plans"];
+    },
+  ],
+  [
+    "google",
+    "Google finds no links into the app for 13 of 13 stations and vehicles; 1 more loss",
+    (d) => {
+      for (const each of recordsOf(d["station_information"])) delete each.rental_uris;
+      delete vehicle(d).rental_uris;
+      Object.assign(vehicle(d, 1), { station_id: "s0" });
+      delete vehicle(d, 1).rental_uris;
+      delete d["system_pricing_plans"];
+    },
+  ],
+  [
+    "motis",
+    "MOTIS lets type `ebike` be left anywhere; 1 more loss",
+    (d) => {
+      delete type(d, 1).return_constraint;
+      d["vehicle_status"].data.vehicles.push({ ...vehicle(d, 1), vehicle_id: "v3" });
+      zone(d).rules = [];
+    },
+  ],
+])("the verdict for %s names the loss that affects most: %s", (consumer, text, spoil) => {
+  const { verdicts } = check(spoiled(spoil));
+  expect(verdicts.find((verdict) => verdict.consumer === consumer)?.text).toBe(text);
+});
+
 test("a report stays small, however long the names, ids and texts of a feed are", () => {
   const long = "x".repeat(200_000);
   const file = (name: string, data: object) => ({

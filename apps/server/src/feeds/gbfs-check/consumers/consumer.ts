@@ -7,7 +7,7 @@ export interface Taken {
   readonly stations: { readonly shown: number; readonly of: number };
   /** The same of vehicles. */
   readonly vehicles: { readonly shown: number; readonly of: number };
-  /** The parts that the consumer drops or misreads, the worst first. */
+  /** The parts that the consumer drops or misreads, in any order. `verdictOf` sorts them. */
   readonly losses: readonly FeedLoss[];
 }
 
@@ -33,10 +33,9 @@ export class Drops {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
-  /** Returns the losses with at least one record, the most frequent first. */
+  /** Returns the losses with at least one record. */
   losses(texts: Readonly<Record<string, (count: number) => Omit<FeedLoss, "count">>>): FeedLoss[] {
-    const found = [...this.#counts].toSorted((a, b) => b[1] - a[1]);
-    return found.flatMap(([reason, count]) => {
+    return [...this.#counts].flatMap(([reason, count]) => {
       const text = texts[reason];
       return text === undefined ? [] : [{ ...text(count), count }];
     });
@@ -48,9 +47,10 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Returns the verdict on a feed set for a consumer, in words. */
+/** Returns the verdict on a feed set for a consumer, in words. Its losses are those that affect most first. */
 export function verdictOf({ id, name, about, take }: Consumer, set: FeedSet): FeedVerdict {
-  const { stations, vehicles, losses } = take(set);
+  const { stations, vehicles, losses: found } = take(set);
+  const losses = found.toSorted((a, b) => b.count - a.count);
   const isNothing = stations.shown + vehicles.shown === 0 && stations.of + vehicles.of > 0;
   const taken = losses.length > 0 ? "partial" : "complete";
   const state = isNothing ? "nothing" : taken;
@@ -62,7 +62,7 @@ export function verdictOf({ id, name, about, take }: Consumer, set: FeedSet): Fe
     text: textOf(name, { stations, vehicles, losses }),
     stations,
     vehicles,
-    losses: [...losses],
+    losses,
   };
 }
 

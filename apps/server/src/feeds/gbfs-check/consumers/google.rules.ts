@@ -31,28 +31,32 @@ function take(set: FeedSet): Taken {
     });
   // Vehicles at a station need no link, because riders rent them at the station.
   const rented = [...stations, ...vehicles.filter((vehicle) => vehicle.get("station_id") === undefined)];
-  const unlinked = rented.filter((each) => !hasLink(each.get("rental_uris"), apps));
+  const isLinked = (each: PlacedRecord) => hasLink(each.get("rental_uris"), apps);
+  const unlinked = rented.filter((each) => !isLinked(each));
+  // Google shows what riders can rent by a link, and vehicles at stations that have one.
+  const linkedStations = stations.filter(isLinked);
+  const linkedIds = new Set<unknown>(linkedStations.map(({ id }) => id));
+  const linkedVehicles = vehicles.filter((vehicle) => {
+    const station = vehicle.get("station_id");
+    return station === undefined ? isLinked(vehicle) : linkedIds.has(station);
+  });
   // `counted` puts only the last word of a noun in the plural, which is wrong for these two nouns.
   if (unlinked.length > 0)
     losses.push({
       text: `finds no links into the app for ${unlinked.length.toLocaleString("en-US")} of ${counted(rented.length, "station and vehicle").replace(/station and vehicles$/, "stations and vehicles")}`,
       fix: "Add `rental_uris` with `android` and `ios` to every station and every free vehicle.",
-      count: unlinked.length,
+      // With the vehicles at stations without a link, which riders cannot rent either.
+      count: all - linkedStations.length - linkedVehicles.length,
     });
   if (set.one("system_pricing_plans") === undefined)
     losses.push({ text: "finds no prices", fix: "Publish system_pricing_plans.json.", count: all });
   if (isAtLeast(set.version, "3.0") && !publishesVersion2(set))
     losses.push({ text: `documents GBFS 2 alone, not ${set.version}`, fix: "Publish 2.3 too.", count: 0 });
-  // Google shows what riders can rent by a link, and vehicles at stations that have one.
-  const isLinked = (each: PlacedRecord) => apps.length > 0 && hasLink(each.get("rental_uris"), apps);
-  const shown = new Set<unknown>(stations.filter(isLinked).map(({ id }) => id));
-  const linked = vehicles.filter((vehicle) => {
-    const station = vehicle.get("station_id");
-    return station === undefined ? isLinked(vehicle) : shown.has(station);
-  });
+  // Without an app, links lead nowhere.
+  const shownOf = (linked: readonly PlacedRecord[]) => (apps.length === 0 ? 0 : linked.length);
   return {
-    stations: { shown: stations.filter(isLinked).length, of: stations.length },
-    vehicles: { shown: linked.length, of: vehicles.length },
+    stations: { shown: shownOf(linkedStations), of: stations.length },
+    vehicles: { shown: shownOf(linkedVehicles), of: vehicles.length },
     losses,
   };
 }

@@ -29,11 +29,10 @@ function take(set: FeedSet): Taken {
   }
   const stations = takeStations(set);
   const vehicles = takeVehicles(set);
-  const drops = [...stations.losses, ...vehicles.losses];
   return {
     stations: { shown: stations.shown, of: of.stations },
     vehicles: { shown: vehicles.shown, of: of.vehicles },
-    losses: drops.toSorted((a, b) => b.count - a.count),
+    losses: [...stations.losses, ...vehicles.losses],
   };
 }
 

@@ -27,8 +27,8 @@ function take(set: FeedSet): Taken {
       fix: "Write each zone as a MultiPolygon of closed rings.",
     }),
   });
-  const losses = [...stations.losses, ...vehicles.losses, ...zoneLosses].toSorted((a, b) => b.count - a.count);
-  return { stations: stations.taken, vehicles: vehicles.taken, losses: [...losses, ...guesses(set)] };
+  const losses = [...stations.losses, ...vehicles.losses, ...zoneLosses, ...guesses(set)];
+  return { stations: stations.taken, vehicles: vehicles.taken, losses };
 }
 
 function takeStations(set: FeedSet) {

@@ -28,7 +28,7 @@ function take(set: FeedSet): Taken {
   return {
     stations: { shown: stations.shown, of: of.stations },
     vehicles: { shown: vehicles.shown, of: of.vehicles },
-    losses: [...stations.losses, ...vehicles.losses, ...zoneLosses(set)].toSorted((a, b) => b.count - a.count),
+    losses: [...stations.losses, ...vehicles.losses, ...zoneLosses(set)],
   };
 }
 
