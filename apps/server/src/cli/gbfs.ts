@@ -246,6 +246,7 @@ async function readFeedAt(cli: CliContext, location: string, { follow }: CheckSe
     minutes: follow,
     read: createFileReader(url, options),
     wait: (milliseconds) => sleep(milliseconds, undefined, { signal }),
+    signal,
     onRead: (reads) => cli.output.progress(`The vehicles were read ${reads} times.`),
   });
   return { ...files, followed };

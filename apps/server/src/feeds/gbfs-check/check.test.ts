@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { cleanDocuments, type Documents, FEED_TIME, filesOf } from "../../../test/gbfs-check/clean-feed.ts";
 import { checkFeed, rules } from "./check.ts";
-import type { FeedFile, FeedFiles } from "./feed-set.ts";
+import type { FeedFile, FeedFiles, FollowedVehicles } from "./feed-set.ts";
 
 type Http = NonNullable<FeedFile["http"]>;
 const WELL: Http = {
@@ -34,6 +34,12 @@ const spoiled = (spoil: (documents: Documents) => void, version?: string): Fault
 });
 const served = (change: Partial<Http>): Fault => ({
   files: (files) => ({ ...files, files: files.files.map((file) => ({ ...file, http: { ...WELL, ...change } })) }),
+});
+const watched = (change: Partial<FollowedVehicles>): Fault => ({
+  files: (files) => ({
+    ...files,
+    followed: { minutes: 10, reads: 20, failed: 0, kept: [], isMoving: true, ...change },
+  }),
 });
 const later = (change: (document: Documents) => void): Fault => ({
   files: (files) => ({
@@ -107,7 +113,8 @@ const faults: Readonly<Record<string, Fault>> = {
     for (const each of recordsOf(d["station_information"])) each.name[0].text = "CENTRAL STATION";
   }),
   html: spoiled((d) => (station(d).name[0].text = "<b>Central</b>")),
-  "ids-stay": { files: (files) => ({ ...files, followed: { minutes: 10, reads: 20, kept: ["v1"], isMoving: true } }) },
+  "ids-stay": watched({ kept: ["v1"] }),
+  "reads-failed": watched({ failed: 1, failure: "HTTP 502" }),
   "not-https": served({ isHttps: false }),
   slow: served({ milliseconds: 1_500 }),
   "no-not-modified": served({ answersNotModified: false }),

@@ -71,7 +71,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
 function isApplicable({ since, needs = [], id }: Rule, set: FeedSet): boolean {
   if (since !== undefined && !isAtLeast(set.version, since)) return false;
   // This rule compares reads over some minutes, which only some checks make.
-  if (id === "ids-stay" && set.files.followed === undefined) return false;
+  if (id === "ids-stay" && (set.files.followed?.reads ?? 0) < 2) return false;
   return needs.every((name) => set.one(name) !== undefined);
 }
 

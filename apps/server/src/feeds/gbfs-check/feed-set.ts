@@ -53,11 +53,15 @@ interface HttpFacts {
 /** What several reads over some minutes found about vehicles. */
 export interface FollowedVehicles {
   readonly minutes: number;
+  /** How many reads succeeded. With fewer than two, there is nothing to compare. */
   readonly reads: number;
+  readonly failed: number;
+  /** Why the first failed read failed. */
+  readonly failure?: string | undefined;
   /** Ids of vehicles that had the same id after a ride. */
   readonly kept: readonly string[];
-  /** Whether `last_updated` changed at all. */
-  readonly isMoving: boolean;
+  /** Whether `last_updated` changed at all; undefined: fewer than two reads succeeded. */
+  readonly isMoving: boolean | undefined;
 }
 
 /** A record of a feed, such as a station or a vehicle. */

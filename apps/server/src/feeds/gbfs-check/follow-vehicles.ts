@@ -1,3 +1,4 @@
+import { parseBounded } from "../gbfs/bounded-json.ts";
 import { isObject, numberFrom } from "../gbfs/values.ts";
 import type { FeedFiles, FollowedVehicles } from "./feed-set.ts";
 import { objectsIn } from "./rules/rule.ts";
@@ -9,6 +10,8 @@ export interface FollowOptions {
   readonly read: (address: string) => Promise<Uint8Array>;
   /** Waits. Rejects when the command is stopped. */
   readonly wait: (milliseconds: number) => Promise<void>;
+  /** Aborted when the command is stopped, so that a stopped read is not taken for a failed one. */
+  readonly signal?: AbortSignal | undefined;
   readonly onRead?: (reads: number) => void;
 }
 
@@ -30,23 +33,28 @@ interface Seen {
 }
 
 /**
- * Reads the vehicles repeatedly, to find out whether vehicles get new ids after rides.
+ * Reads the vehicles repeatedly, to find out whether vehicles get new ids after rides. Counts failed reads, and goes on.
  * @returns undefined when the feed set has no file of vehicles
  */
 export async function followVehicles(files: FeedFiles, options: FollowOptions): Promise<FollowedVehicles | undefined> {
-  const { minutes, read, wait, onRead } = options;
+  const { minutes, read, wait, signal, onRead } = options;
   const file = files.files.find(
     ({ name, bytes }) => /^(?:vehicle_status|free_bike_status)$/.test(name) && bytes !== undefined,
   );
   if (file?.bytes === undefined) return undefined;
   const watch = new VehicleWatch();
-  let ttl = watch.take(file.bytes);
+  watch.take(file.bytes);
   let waited = 0;
   while (waited < minutes * 60) {
-    const seconds = Math.min(MOST_SECONDS, Math.max(LEAST_SECONDS, ttl));
+    const seconds = Math.min(MOST_SECONDS, Math.max(LEAST_SECONDS, watch.ttl));
     await wait(seconds * 1000);
     waited += seconds;
-    ttl = watch.take(await read(file.address));
+    try {
+      watch.take(await read(file.address));
+    } catch (error) {
+      signal?.throwIfAborted();
+      watch.fail(error);
+    }
     onRead?.(watch.reads);
   }
   return { minutes, ...watch.result() };
@@ -59,13 +67,31 @@ class VehicleWatch {
   readonly #kept = new Set<string>();
   /** The values of `last_updated`. */
   readonly #times = new Set<unknown>();
+  #failed = 0;
+  #failure: string | undefined;
   reads = 0;
+  /** The `ttl` of the latest successful read, in seconds. */
+  ttl = 0;
 
-  /** Adds a read of the file. @returns its `ttl` in seconds */
-  take(bytes: Uint8Array): number {
+  /** Adds a response, which counts as a failed read if it is not a document of GBFS. */
+  take(bytes: Uint8Array): void {
+    try {
+      this.#compare(parseBounded(bytes));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Adds a failed read. */
+  fail(error: unknown): void {
+    this.#failed++;
+    this.#failure ??= error instanceof Error ? error.message : String(error);
+  }
+
+  #compare(content: unknown): void {
+    if (!isObject(content) || !isObject(content["data"])) throw new Error("it has no `data`");
     this.reads++;
-    const content: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    if (!isObject(content) || !isObject(content["data"])) return 0;
+    this.ttl = numberFrom(content["ttl"]) ?? 0;
     this.#times.add(content["last_updated"]);
     const { vehicles, bikes } = content["data"];
     const present = new Map<string, Seen>();
@@ -81,11 +107,11 @@ class VehicleWatch {
       this.#seen.set(id, now);
     }
     if (this.#seen.size > MAX_VEHICLES) this.#seen.clear();
-    return numberFrom(content["ttl"]) ?? 0;
   }
 
   result(): Omit<FollowedVehicles, "minutes"> {
-    return { reads: this.reads, kept: [...this.#kept], isMoving: this.#times.size > 1 };
+    const isMoving = this.reads < 2 ? undefined : this.#times.size > 1;
+    return { reads: this.reads, failed: this.#failed, failure: this.#failure, kept: [...this.#kept], isMoving };
   }
 }
 

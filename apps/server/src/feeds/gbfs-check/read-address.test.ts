@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
+import type { FeedReport } from "@bikeshare/contract/console";
 import { expect, onTestFinished, test } from "vitest";
-import { cleanDocuments, type Documents, FEED_TIME } from "../../../test/gbfs-check/clean-feed.ts";
+import { cleanDocuments, type Documents, FEED_TIME, filesOf } from "../../../test/gbfs-check/clean-feed.ts";
 import { checkFeed } from "./check.ts";
-import { followVehicles } from "./follow-vehicles.ts";
+import { followVehicles, type FollowOptions } from "./follow-vehicles.ts";
 import { createFileReader, readAddress } from "./read-address.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse, json: string) => void;
@@ -104,4 +105,49 @@ test("a vehicle that turns up elsewhere under its old id is found while the vehi
     },
   });
   expect(followed).toMatchObject({ minutes: 1, kept: ["v1"], isMoving: true });
+});
+
+/** Watches the vehicles of a clean feed for a minute, which are two reads. @param reads what each read does */
+async function watch(reads: (() => Promise<Uint8Array>)[], more: Partial<FollowOptions> = {}) {
+  const files = filesOf(cleanDocuments());
+  const read = () => reads.shift()?.() ?? Promise.reject(new Error("too many reads"));
+  const followed = await followVehicles(files, { minutes: 1, read, wait: () => Promise.resolve(), ...more });
+  return checkFeed({ ...files, followed }, { now: FEED_TIME });
+}
+
+const ridden = () => {
+  const { vehicle_status: document } = cleanDocuments();
+  document.last_updated = new Date(FEED_TIME).toISOString();
+  document.data.vehicles[0].lat += 0.02;
+  return Buffer.from(JSON.stringify(document));
+};
+const failing = () => Promise.reject(new Error("HTTP 502"));
+const foundOf = ({ findings }: FeedReport) => findings.map(({ rule, text }) => [rule, text]);
+
+test.each<[string, string, () => Promise<Uint8Array>]>([
+  ["fails", "HTTP 502", failing],
+  ["is cut off", "it is not JSON", () => Promise.resolve(ridden().subarray(0, 200))],
+  ["has no vehicles", "it has no `data`", () => Promise.resolve(Buffer.from("{}"))],
+])("a read that %s is reported, and the vehicles are watched on", async (_, why, read) => {
+  expect(foundOf(await watch([read, () => Promise.resolve(ridden())]))).toEqual([
+    ["ids-stay", "Vehicles keep their id over a ride, so that anybody can follow riders."],
+    ["reads-failed", `While the vehicles were watched, 1 of 3 reads failed: ${why}.`],
+  ]);
+});
+
+test("if all reads after the first fail, the report says so, and nothing of what they would have shown", async () => {
+  const report = await watch([failing, failing]);
+  expect(foundOf(report)).toEqual([
+    ["reads-failed", "While the vehicles were watched, 2 of 3 reads failed and left nothing to compare: HTTP 502."],
+  ]);
+  expect(report.passed).not.toContain("Vehicles get new ids after rides.");
+});
+
+test("a watch that is stopped during a read ends, instead of counting a failed read", async () => {
+  const stop = new AbortController();
+  const read = () => {
+    stop.abort(new Error("stopped"));
+    return failing();
+  };
+  await expect(watch([read], { signal: stop.signal })).rejects.toThrow("stopped");
 });

@@ -342,6 +342,20 @@ export const servingRules: readonly Rule[] = [
         };
     },
   },
+  {
+    id: "reads-failed",
+    severity: "warning",
+    text: "Reads of the vehicles failed while they were watched.",
+    fix: "Answer each request with the whole file.",
+    *find(set) {
+      const { reads = 0, failed = 0, failure = "" } = set.files.followed ?? {};
+      if (failed === 0) return;
+      const outcome = reads < 2 ? "failed and left nothing to compare" : "failed";
+      yield wholeFile(set.one("vehicle_status")?.file ?? "vehicle_status.json", {
+        text: `While the vehicles were watched, ${failed} of ${reads + failed} reads ${outcome}: ${failure}.`,
+      });
+    },
+  },
 ];
 
 /** Tells whether a file is served badly. @param bytes its size, unpacked */
