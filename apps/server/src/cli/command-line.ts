@@ -223,12 +223,23 @@ export async function createProgram(
     return (opened ??= open({ json, system }));
   };
   const runCommand: RunCommand = async (args, context) => {
-    const commands = await createProgram(version, () => context, args[0]);
+    const openLine = (given: GlobalOptions) => {
+      rejectGlobalOptions(given);
+      return context;
+    };
+    const commands = await createProgram(version, openLine, args[0]);
     await commands.parseAsync(args, { from: "user" });
   };
   const only = groups.filter(({ words }) => words.includes(called ?? ""));
   for (const { load } of only.length === 0 ? groups : only) (await load())(program, cli, runCommand);
   return program;
+}
+
+/** @throws UsageError when a line of the file that `run` reads has an option that holds for the whole run */
+function rejectGlobalOptions({ json, system }: GlobalOptions): void {
+  if (system === undefined && !json) return;
+  const given = system === undefined ? "--json" : "--system";
+  throw new UsageError(`A line cannot have ${given} of its own: give it to \`run\` itself, for all lines.`);
 }
 
 function exitStatus(error: unknown, write: (text: string) => void): number {

@@ -3,16 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { createProgram } from "./command-line.ts";
-import { registerRun } from "./run.ts";
 
 let harness: CliHarness;
 beforeAll(async () => {
   harness = await openCliHarness({
-    register: (program, cli) =>
-      registerRun(program, cli, async (args, context) => {
-        const commands = await createProgram("1", () => context, args[0]);
-        await commands.exitOverride().parseAsync(args, { from: "user" });
-      }),
+    register: async (program, cli) => {
+      const { commands } = await createProgram("1", cli, "run");
+      for (const command of commands) program.addCommand(command);
+    },
     clock: () => Date.parse("2026-06-01T12:00:00Z"),
   });
 });
@@ -47,6 +45,9 @@ it.each([
   ["partners create E", "partners create E is not a JSON array of strings"],
   ["[]", "[] is not a JSON array of strings"],
   ['["serve"]', "serve cannot be one of several commands"],
+  ['["partners","create","G","--system","b"]', "cannot have --system of its own: give it to `run` itself"],
+  ['["--system=b","partners","create","G"]', "cannot have --system of its own: give it to `run` itself"],
+  ['["partners","list","--json"]', "cannot have --json of its own: give it to `run` itself"],
 ])("a line that is not such a command is refused: %s", async (line, reason) => {
   const failure: unknown = await runFile([line]).catch((error: unknown) => error);
   expect(((failure as Error).cause as Error).message).toContain(reason);
