@@ -307,12 +307,19 @@ it("takes the address of map tiles only with whose map it is", () => {
   for (const url of [
     "https://tiles.example.com/{z}/{x}.png",
     "https://{s}.example.com/{z}/{x}/{y}.png",
+    "https://tiles_{s}.example.com/{z}/{x}/{y}.png",
+    "https://{x}.example.com/{z}/{x}/{y}.png",
     "ftp://tiles.example.com/{z}/{x}/{y}.png",
     "https://tiles.example.com; script-src */{z}/{x}/{y}.png",
   ])
     expect(() => readConfig({ ...tiles, MAP_TILES_URL: url }, directory)).toThrow(
       "must be an http or https URL with {z}, {x} and {y}",
     );
+  const inPath = { ...tiles, MAP_TILES_URL: "http://tile-server:8080/dark_all/{z}/{x}/{y}.png" };
+  expect(readConfig(inPath, directory).mapTiles?.url).toBe(inPath.MAP_TILES_URL);
+  // A name that Docker Compose gives, and that a Content-Security-Policy cannot hold.
+  const underscored = { ...tiles, MAP_TILES_URL: "http://tile_server:8080/{z}/{x}/{y}.png" };
+  expect(() => readConfig(underscored, directory)).toThrow("must not have _ in its host name");
 });
 
 it("takes how the dashboard shows the operator, and where it may stand in a frame", () => {
