@@ -67,6 +67,19 @@ it("an endpoint that was paused before stays paused when its partner is resumed"
   await text("webhooks", "resume", "--partner", id);
 });
 
+it("resume names the endpoint whose deliveries are held when another stays paused, so that the command works", async () => {
+  const id = await withEndpoint("Acme");
+  const add = ["webhooks", "add", "--partner", id, "--name", "Second", "--url", "https://partner.example/second"];
+  await text(...add, "--events", "ride.started");
+  await text("webhooks", "pause", "--partner", id, "--endpoint", "Second");
+  await text("partners", "suspend", id);
+  await happen();
+  await happen();
+  const resumed = await text("partners", "resume", id);
+  const [, command = ""] = /^ {2}bikeshare (webhooks send-held .+?) {3}/m.exec(resumed) ?? [];
+  expect(await json(...command.split(" "))).toEqual({ sent: 1 });
+});
+
 it("a suspended partner gets no endpoint, and a removed one neither", async () => {
   const id = await make("Acme");
   const set = [

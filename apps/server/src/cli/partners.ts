@@ -21,6 +21,7 @@ import {
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { createSandbox } from "../sandbox/service.ts";
+import { findShownEndpoints } from "../webhooks/endpoints/endpoint-view.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { limitOption, option, pastInstant, plainName, readValue, scopeList, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
@@ -170,7 +171,9 @@ async function resume(context: SystemContext, id: string): Promise<Result> {
     return { id: endpoint.id, name: endpoint.name, probe, held, held_since };
   });
   const [first] = resumed;
-  const isOne = resumed.length === 1;
+  // Also counts those that stay paused, because commands must then name the endpoint.
+  const existing = await findShownEndpoints(context, { systemId: context.systemId, partnerId: id });
+  const isOne = existing.length === 1;
   return {
     object: {
       ...{ id, status: partnerStatus(partner), changed, probe: first?.probe ?? null },
