@@ -2,7 +2,7 @@
 import type { DeliveryFilters } from "@bikeshare/contract/console";
 
 /** The parameters of the address that filter the list. The service knows them under the same names. */
-export const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
+const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
 type FilterName = (typeof filterNames)[number];
 /** The texts of the filters. Undefined or empty: the filter is not set. */
 export type FilterTexts = Readonly<Partial<Record<FilterName, string>>>;
