@@ -114,6 +114,9 @@ describe("a statement is refused that", () => {
     });
     expect(refusedIn(rarely("for share"), kinds)).toHaveLength(1);
     expect(refusedIn(rarely("for no key update"), kinds)).toEqual([]);
+    const beside = "and (name = any($3) or name is distinct from $4)";
+    expect(refusedIn(rarely(`${beside} for share`), kinds)).toHaveLength(1);
+    expect(refusedIn(rarely(beside), kinds)).toEqual([]);
   });
 });
 

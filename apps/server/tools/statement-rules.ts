@@ -4,7 +4,8 @@ import type { TableKind } from "../src/storage/distribution/table-kinds.ts";
 /*
  * Rules for SQL statements, which tests apply to all statements of the service. Citus may distribute the database over
  * several machines, and refuses some SQL that a single PostgreSQL runs. A reference table has a copy on every machine; the
- * rows of a system table are on the machine of their system.
+ * rows of a system table are on the machine of their system. The table `placed_systems` has one row for each system: an
+ * `insert … select` joins it (`rowsOfSystem`), so that Citus knows the machine for rows that come from parameters.
  */
 
 /** One `insert`, `update` or `delete` of a statement, which may have several. */
@@ -39,6 +40,7 @@ const rareLocks: ReadonlySet<string> = new Set([
   "invitations.lockSystem",
   "keys.lock",
   "keyRotation.lockAuthenticatorApps",
+  "members.lock",
   "members.lockOperatorAdmins",
   "operatorMails.claim",
   "partners.lock",
@@ -124,7 +126,7 @@ const statementRules: readonly StatementRule[] = [
       ),
   },
   {
-    advice: "has `case value when …`, which reaches the machines changed: write `case when value = …`",
+    advice: "has `case value when …`, which Citus alters on its way to the machines: write `case when value = …`",
     breaks: (statement) => /\bcase\s+(?!when\b)/.test(statement),
   },
   {
@@ -231,10 +233,16 @@ function endOf(text: string, from: number): number {
 
 /** Returns the locks of a statement: of each `select … for …`, the first table of its `from`, and the kind of lock. */
 function locksOf(statement: string): { readonly table: string; readonly lock: string }[] {
-  const found = statement.matchAll(
-    /\bfrom\s+(\w+)\b(?:(?!\bfrom\b)[^()])*?\bfor\s+((?:no key )?update|(?:key )?share)\b/g,
-  );
-  return [...found].map(([, table = "", lock = ""]) => ({ table, lock }));
+  // `is distinct from` is no `from` of a select.
+  const from = /(?<!\bdistinct\s+)\bfrom\s+(\w+)\b/g;
+  return [...statement.matchAll(from)].flatMap((match) => {
+    const [whole, table = ""] = match;
+    const start = match.index + whole.length;
+    const rest = outsideOf(statement.slice(start, endOf(statement, start)));
+    const end = rest.search(/(?<!\bdistinct\s+)\bfrom\b/);
+    const [, lock] = /\bfor\s+((?:no key )?update|(?:key )?share)\b/.exec(end === -1 ? rest : rest.slice(0, end)) ?? [];
+    return lock === undefined ? [] : [{ table, lock }];
+  });
 }
 
 /** Tells whether an insert is `insert … values`, not `insert … select`. */

@@ -264,7 +264,7 @@ const lockRight = statement(
   "invitations.lockRight",
   `select m.id from memberships m join people p on p.id = m.person_id
    where m.system_id = $1 and m.person_id = $2 and m.role = 'admin'
-     and (m.partner_id = $3 and not $4 or m.partner_id is null and p.proof is not null) for share of m`,
+     and (m.partner_id = $3 and not $4 or m.partner_id is null and p.proof is not null) for no key update of m`,
 );
 // The lock does not block transactions that only refer to the system.
 const lockSystemRow = statement(
