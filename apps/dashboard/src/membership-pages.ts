@@ -15,13 +15,20 @@ export function pageAddress({ path }: Page, membership: Membership, memberships:
     : `${address}?system=${encodeURIComponent(membership.system_id)}`;
 }
 
-type ListedFor = Pick<Membership, "partner_id"> & Partial<Pick<Membership, "is_agency">>;
+type ListedFor = Pick<Membership, "partner_id"> & Partial<Pick<Membership, "is_agency" | "is_sandbox">>;
 
-/** Returns the pages that the navigation lists for a membership. */
-export function listedPages({ partner_id, is_agency = false }: ListedFor): readonly Page[] {
+/**
+ * Returns the pages that the navigation lists for a membership. A sandbox has the people of its partner, who are managed at
+ * the partner's own pages.
+ */
+export function listedPages({ partner_id, is_agency = false, is_sandbox = false }: ListedFor): readonly Page[] {
   const audience = partner_id === null ? "operator" : "partner";
   return pages.filter(
-    (page) => page.isListed === true && page.audience === audience && (page.isForAgencies !== true || is_agency),
+    (page) =>
+      page.isListed === true &&
+      page.audience === audience &&
+      (page.isForAgencies !== true || is_agency) &&
+      (page.isAboutAccounts !== true || !is_sandbox),
   );
 }
 

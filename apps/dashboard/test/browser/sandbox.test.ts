@@ -47,8 +47,11 @@ it("a partner's admin creates a sandbox, plays a scenario in it, and sees on eve
   await page.getByRole("link", { name: "Webhook", exact: true }).click();
   await page.getByRole("heading", { name: "Webhook", level: 1 }).waitFor();
   await page.getByText("Test data. Live data is not affected.").waitFor();
+  // A sandbox has its partner's people, who are managed at the partner's own page.
+  expect(await page.getByRole("link", { name: "People", exact: true }).count()).toBe(0);
   await page.getByRole("link", { name: "Switch to live" }).click();
   await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "People", exact: true }).waitFor();
   expect(await page.getByText("Test data. Live data is not affected.").count()).toBe(0);
 });
 

@@ -51,7 +51,8 @@ it("a part that was chosen in a chart is shown in finer steps", () => {
   expect(rangeText(range, VIENNA)).toBe("Tue 24 Nov, 07:00–10:00");
   // Values that are no times give the default range.
   expect(readRange({ ...none, since: "x", until: "y" }, VIENNA, now).period).toBe("day");
-  expect(readRange({ ...none, to: "2027-01-01" }, VIENNA, now)).toEqual(readRange(none, VIENNA, now));
+  for (const to of ["2027-01-01", "2025-99-99", "2026-02-30", "2026-02", "x"])
+    expect(readRange({ ...none, to }, VIENNA, now), to).toEqual(readRange(none, VIENNA, now));
 });
 
 it("lasting times are said in the units that people use", () => {

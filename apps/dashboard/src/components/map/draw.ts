@@ -202,11 +202,11 @@ function drawZone(canvas: CanvasRenderingContext2D, { rings, tone, isDashed }: D
 function drawFlow(canvas: CanvasRenderingContext2D, { from, to, rides }: DrawnFlow, frame: Frame): void {
   const { view, size, colours } = frame;
   const [start, end] = [toScreen(from, view, size), toScreen(to, view, size)];
-  if (!isNear(start, size, 200) && !isNear(end, size, 200)) return;
   const bend = {
     x: (start.x + end.x) / 2 + (end.y - start.y) * 0.2,
     y: (start.y + end.y) / 2 - (end.x - start.x) * 0.2,
   };
+  if (isBeside([start, bend, end], size)) return;
   const gradient = canvas.createLinearGradient(start.x, start.y, end.x, end.y);
   // Browsers compute the colour as `rgb(…)`.
   gradient.addColorStop(0, colours.accent.replace(/^rgb\((.+)\)$/, "rgba($1, 0)"));
@@ -232,6 +232,16 @@ function drawBikes(canvas: CanvasRenderingContext2D, { scene, view, size, colour
     canvas.arc(at.x, at.y, 2.25, 0, 2 * Math.PI);
   }
   canvas.fill();
+}
+
+/** Tells whether points, and so a curve that they bend, lie beyond one side of the map. */
+function isBeside(points: readonly Point[], { width, height }: Size): boolean {
+  return (
+    points.every(({ x }) => x < 0) ||
+    points.every(({ x }) => x > width) ||
+    points.every(({ y }) => y < 0) ||
+    points.every(({ y }) => y > height)
+  );
 }
 
 /** Tells whether a pixel is on the map, or at most `margin` pixels outside. */

@@ -19,7 +19,9 @@ export function PartnerPeoplePage() {
   const access = usePartnerAccess();
   if (access === undefined) return <NoAccess />;
   const { systemId, partnerId, canChange } = access;
-  return <People people={partnerPeople(systemId, partnerId)} whose={partnerId} canChange={canChange} />;
+  return (
+    <People people={partnerPeople(systemId, partnerId)} whose={`${systemId} ${partnerId}`} canChange={canChange} />
+  );
 }
 
 /** The operator's page of people: their own, or with `?partner=` those of a partner. */

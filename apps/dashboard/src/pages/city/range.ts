@@ -39,10 +39,16 @@ export function readRange({ range, to, since, until }: RangeParameters, timeZone
   if (start < end) return { period: undefined, from: iso(start), to: iso(end), step: stepOf(end - start) };
   const period = periods.find((one) => one === range) ?? "day";
   const today = dayOf(now, timeZone);
-  const last = /^\d{4}-\d\d-\d\d$/.test(to) && to < today ? to : today;
+  const last = isDay(to) && to < today ? to : today;
   const first = daysLater(last, 1 - periodDays[period]);
   const [begin, finish] = [dayStart(first, timeZone), dayStart(daysLater(last, 1), timeZone)];
   return { period, from: iso(begin), to: iso(finish), step: stepOf(finish - begin) };
+}
+
+/** Tells whether a text is a day of the calendar: `2026-02-30` is none. */
+function isDay(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && iso(at).startsWith(text) && text.length === 10;
 }
 
 const iso = (at: number) => new Date(at).toISOString();

@@ -6,7 +6,7 @@ export interface PartnerParams {
   readonly partner_id: string;
 }
 
-/** The webhook that a call is about, as path and query parameters. */
+/** The webhook that a call is about, as path and query parameters. Without an id: one that does not exist yet. */
 export interface WebhookTarget {
   readonly params: PartnerParams;
   readonly query: { readonly endpoint_id?: string };
@@ -42,7 +42,7 @@ export interface WebhookClient
     >,
     // Only the partner's admins can show the secret again. The operator sees it only when it is made.
     Partial<Pick<Own, "showSecret">>,
-    // Only the operator has replays. A partner's admins resend from the list of deliveries instead.
+    // Only the operator replays a period, or stops a replay. A partner's admins resend from the list of deliveries instead.
     Partial<Pick<Operators, "replay" | "stopReplay">> {
   readonly set: Saves<"set">;
   readonly add: Saves<"add">;
