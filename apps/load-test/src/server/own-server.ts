@@ -63,12 +63,12 @@ export async function startOwnServer(niceness = SERVER_NICENESS): Promise<OwnSer
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  if (child.pid !== undefined) setPriority(child.pid, niceness);
   const stop = async () => {
     await endProcess(child);
     await rm(directory, { recursive: true, force: true });
   };
   try {
+    if (child.pid !== undefined) setPriority(child.pid, niceness);
     const url = await readyUrl(child);
     return {
       url,

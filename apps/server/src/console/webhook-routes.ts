@@ -170,7 +170,7 @@ type WithBody<Call, Body> = Call & { readonly body: Body };
 const HOUR_MS = 3_600_000;
 
 /**
- * Routes with which a partner's admins or the operator change a webhook.
+ * Routes that the pages of partners and of the operator share: they change the state or the secret of a webhook, or try it.
  * @param callerOf returns who makes a call
  */
 function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {

@@ -61,7 +61,7 @@ export async function readMetrics(): Promise<string> {
   }
 }
 
-/** Gives invented figures to all metrics that are read at each scrape. */
+/** Gives invented figures to the metrics of sampled-metrics.ts and sources.ts, which are read at each scrape. */
 function watchSampled(metrics: ReadableMetrics): void {
   watchFeedAges(metrics.registry, () =>
     Promise.resolve([

@@ -30,12 +30,15 @@ import {
   updateSumProgress,
 } from "./sums-queries.ts";
 
+/*
+ * Keeps the sums up to date: rides and states of each station by hour, rides between pairs of stations by day (flows), rides
+ * by quarter of an hour, and samples of the fleet. A mark asks for an hour, or a day of flows, to be summed again. An open
+ * mark stands for its hour and all later ones.
+ */
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-
-// Keeps the sums (see `sums-queries.ts`) up to date: marks the hours and days in which something changed, and computes them
-// again.
 
 /** Time between two runs. The numbers of rides are about this much behind. */
 const INTERVAL_MS = MINUTE_MS;
@@ -76,7 +79,7 @@ export function startSumming({
   clock,
   monotonic,
   ...options
-}: SweeperSurroundings & SumContext): PeriodicWork<number> {
+}: SweeperSurroundings & Omit<SumContext, "changedRides">): PeriodicWork<number> {
   const summing = startSweeper({
     ...options,
     intervalMs: INTERVAL_MS,
@@ -150,11 +153,12 @@ async function followRides(context: SumContext, systemId: string, isOver: () => 
       if (progress === undefined) return undefined;
       const next = { ...progress, time_zone: timeZone, next_hour: hourOf(now) };
       if (progress.next_hour < next.next_hour) {
-        const summed = { summedTo: progress.summed_to };
-        await insertMarksBetween(tx, systemId, { from: progress.next_hour, to: next.next_hour, ...summed });
+        const hours = { from: progress.next_hour, to: next.next_hour };
+        await insertMarksBetween(tx, systemId, { ...hours, summedTo: progress.summed_to });
       }
+      // Replaces open marks, which changes of stations in the past leave, by one mark for each hour.
       const since = await expandOpenMarks(tx, systemId, { oldest: keptFrom(clock()), nextHour: next.next_hour });
-      // After a change of the time zone all days are summed again. When the sums begin, the hours' marks include their days.
+      // Marks all days after a change of the time zone. When the sums begin, the marks of all hours lead to their days.
       if (progress.time_zone !== timeZone) {
         const from = new Date(Math.max(progress.summed_from.getTime(), keptFrom(clock()).getTime()));
         await insertAllFlowMarks(tx, systemId, { from, to: now, timeZone, dueAt: now });

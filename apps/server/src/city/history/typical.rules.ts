@@ -117,9 +117,11 @@ function usualQuarter(n: number, byMinute: ReadonlyMap<number, readonly KnownQua
 /** The possible numbers of bikes or docks after a horizon, ascending and equally likely. */
 type Outcomes = readonly number[];
 
-/** One change of a number over a horizon: the quarter (since 1970) at which it began, and the difference. */
+/** How a number of bikes or docks changed within the time that a forecast looks ahead. */
 interface Change {
+  /** The quarter of an hour, counted since 1970, at which that time began. */
   readonly index: number;
+  /** The difference. */
   readonly by: number;
 }
 

@@ -91,6 +91,7 @@ export const rememberedReservations = rememberableList({
   direction: "desc",
   time: "created_at",
   columns: {
+    // A filter without a field gets no column.
     ...rememberedColumns({ ...listFilters.reservations, ride_id: ["equals"] }),
     // Only for active reservations, because only these end by the clock.
     expires_at: { kind: "number", sql: inMilliseconds("case when status = 'active' then expires_at end") },

@@ -36,7 +36,10 @@ export { type ExportSchedule, findExport, listExports, listSchedules, type Store
 
 /** Most exports of a system that people requested and have not deleted. Too high: files fill the disk unnoticed. */
 const MAX_EXPORTS = 200;
-/** Most exports of a system that wait or are being made. Each process makes one at a time. */
+/**
+ * While so many exports of a system wait or are being made, people can request no more; schedules still do. Each process
+ * makes one at a time.
+ */
 const MAX_WAITING = 20;
 /** Most schedules of a system. Too high: files fill the disk month by month. */
 const MAX_SCHEDULES = 20;

@@ -27,7 +27,10 @@ interface Sources {
   readonly checkResults: () => readonly CurrentResult[];
 }
 
-/** Adds all metrics that are read at each scrape, in every role. */
+/**
+ * Adds all metrics that are read at each scrape, in every role: the groups below, and those of sampled-metrics.ts. The groups
+ * are exported for the page of metrics, which is written without a database.
+ */
 export function watchSources(registry: Registry, { db, config, clock, works, checkResults }: Sources): void {
   watchChecks(registry, checkResults);
   watchFeedAges(registry, () => allFeedAges(db, clock()));

@@ -62,7 +62,11 @@ export function idOf(body: unknown): string | number | undefined {
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : undefined;
 }
 
-/** Reads the one message of a body. @throws RpcFailure when the body is not one message, or contradicts the headers */
+/**
+ * Reads the one message of a body.
+ * @throws RpcFailure when the body is not one message, names a revision that is not supported, lacks what its revision
+ *   requires, or contradicts the headers
+ */
 export function readMessage(body: unknown, headers: Headers): Message {
   if (Array.isArray(body)) throw invalid("Batches are not taken: send each message in a POST of its own.");
   if (!isObject(body) || body["jsonrpc"] !== "2.0" || typeof body["method"] !== "string") {

@@ -50,7 +50,7 @@ const MAX_ATTEMPTS = 3;
  * process. This matters for a process that was frozen: on resuming, it finds its transactions ended.
  */
 const MAX_REPEAT_AGE_MS = 10_000;
-/** Time limit of one check. */
+/** Time limit of connecting for a check, and of its query. */
 const CHECK_TIMEOUT_MS = 1_000;
 
 /** An outage under way: when it began, and when it is over. */
