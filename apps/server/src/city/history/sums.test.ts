@@ -144,8 +144,9 @@ test("several processes at once sum each hour once, and one that is stopped in t
   };
   await expect(sumSystem(stopping, "main")).rejects.toThrow("killed");
   const counts = await Promise.all(Array.from({ length: 4 }, () => sumSystem(context, "main")));
+  // Where processes get in each other's way, the next run sums what is left.
+  counts.push(await sumSystem(context, "main"));
   expect(counts.reduce((all, n) => all + n)).toBeGreaterThanOrEqual(3);
-  await sum();
   expect(await ridesByHour()).toEqual(["1/0", "0/0", "0/0", "null/null", "null/null", "null/null"]);
 });
 
