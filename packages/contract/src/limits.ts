@@ -111,10 +111,11 @@ export const MAX_FOR_MINUTES = 1_440;
 /** The highest hourly limit of an endpoint (`max_per_hour`): one message in 36 ms. */
 export const MAX_MESSAGES_PER_HOUR = 100_000;
 
+/** Maximum characters of a partner's name. */
+export const MAX_PARTNER_NAME = 200;
+
 /** Maximum characters of an endpoint's name. */
 export const MAX_ENDPOINT_NAME = 60;
 
-/**
- * Minimum characters of a new password: the minimum of NIST SP 800-63B-4 for a password without a second factor.
- */
+/** The fewest characters of a new password: as NIST SP 800-63B-4 asks of a password without a second factor. */
 export const MIN_PASSWORD_LENGTH = 15;

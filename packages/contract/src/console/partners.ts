@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { MAX_RESERVATION_LIMIT } from "../limits.ts";
+import { MAX_PARTNER_NAME, MAX_RESERVATION_LIMIT } from "../limits.ts";
 import { issueText } from "../messages.ts";
 import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
@@ -30,11 +30,10 @@ const shownPartner = z
   .strict();
 export type ShownPartner = z.infer<typeof shownPartner>;
 
-const MAX_NAME_LENGTH = 200;
 const partnerName = z
   .string()
   .min(1, issueText("empty"))
-  .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
+  .max(MAX_PARTNER_NAME, issueText("tooLong", { limit: MAX_PARTNER_NAME }))
   .refine(isPlainName, issueText("plainName"));
 
 const maxReservations = z

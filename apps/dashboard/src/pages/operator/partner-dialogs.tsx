@@ -1,5 +1,5 @@
 import type { ShownPartner } from "@bikeshare/contract/console";
-import { MAX_RESERVATION_LIMIT } from "@bikeshare/contract/pure";
+import { MAX_PARTNER_NAME, MAX_RESERVATION_LIMIT } from "@bikeshare/contract/pure";
 import { useEffect, useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
 import { ApiError } from "../../api/errors.ts";
@@ -34,7 +34,7 @@ export function PartnerDialog(props: PartnerDialogProps) {
           label="Name"
           hint="The company’s name; must be unique."
           error={nameError}
-          maxLength={200}
+          maxLength={MAX_PARTNER_NAME}
           value={name}
           onInput={setName}
           required
