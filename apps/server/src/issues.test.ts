@@ -1,4 +1,5 @@
 import { operatorContract, partnerContract } from "@bikeshare/contract";
+import { sandboxContract } from "@bikeshare/contract/sandbox";
 import { expect, test } from "vitest";
 import type { ZodTypeAny } from "zod";
 import { createBatchResults, readableItems } from "./city/fleet/batch.ts";
@@ -38,6 +39,20 @@ test.each([
 ])("an issue of a body does so too: %j", (body, message) => {
   const described = issuesOf(partnerContract.reservations.create.body, body, "body");
   expect(described).toContain(message);
+});
+
+test("an issue of a value that has one of several forms names them", () => {
+  const { addFault } = sandboxContract;
+  expect(issuesOf(addFault.body, { status: 404 }, "body")).toBe("status must be one of 429, 500, 503, timeout");
+  expect(issuesOf(addFault.body, {}, "body")).toBe("status must be given");
+  const { system, stationFacts } = operatorContract;
+  const texts = "name must be a string, or an array of objects with text and language";
+  expect(issuesOf(system.set.body, { name: 5 }, "body")).toBe(texts);
+  expect(issuesOf(system.set.body, { name: [{ text: 5, language: "nb" }] }, "body")).toBe(texts);
+  const area = { type: "Polygon", coordinates: [] };
+  expect(issuesOf(stationFacts.set.body, { station_area: area }, "body")).toContain(
+    "station_area.type must be one of MultiPolygon",
+  );
 });
 
 test("an issue of a query string does so too", () => {

@@ -68,10 +68,35 @@ function reword(issue: ZodIssue): string {
       return issueText(issue.inclusive ? "atLeast" : "moreThan", { bound: boundOf(issue.type, issue.minimum) });
     case "too_big":
       return issueText(issue.inclusive ? "atMost" : "lessThan", { bound: boundOf(issue.type, issue.maximum) });
+    case "invalid_literal":
+      return valuesText(issue.received, [issue.expected]);
+    case "invalid_union": {
+      const alternatives = issue.unionErrors.flatMap(({ issues }) => issues);
+      const literals = alternatives.filter((each) => each.code === "invalid_literal");
+      if (literals.length === alternatives.length) {
+        return valuesText(
+          literals[0]?.received,
+          literals.map(({ expected }) => expected),
+        );
+      }
+      return otherwise(issue);
+    }
     default:
-      // No schema of the contract has these codes at present. Uses zod's message rather than none.
-      return `is invalid: ${issue.message}`;
+      return otherwise(issue);
   }
+}
+
+/** Returns what is wrong with a value that is none of some literals. */
+function valuesText(received: unknown, expected: readonly unknown[]): string {
+  return received === undefined ? issueText("missing") : issueText("enum", { values: expected.join(", ") });
+}
+
+/**
+ * Returns what is wrong in zod's words. At present only a confirmation of a session, whose body has one of two forms,
+ * has such an issue, and the dashboard sends no wrong one.
+ */
+function otherwise(issue: ZodIssue): string {
+  return `is invalid: ${issue.message}`;
 }
 
 /** Returns a bound with its unit. @param type the type of the value, as zod names it */

@@ -4,6 +4,7 @@ import { alertType } from "./alerts.ts";
 import { type MdsReason, mdsReasons, mdsSpecialGroups } from "./mds/words.ts";
 import { issueText } from "./messages.ts";
 import { endReason, riderCategory } from "./rides.ts";
+import { textInLanguages } from "./text-in-languages.ts";
 import { isOneLine, isText, isWebAddress } from "./text-rules.ts";
 import { givenIdentifier, textOf, givenInstant } from "./values.ts";
 
@@ -272,12 +273,7 @@ function ridersText<Text extends z.ZodType<string, z.ZodTypeDef, string>>(text: 
     .min(1)
     .max(MAX_LANGUAGES)
     .refine((all) => new Set(all.map((each) => each.language)).size === all.length, issueText("repeatedLanguage"));
-  const message = issueText("text");
-  return z.union([text, texts], {
-    errorMap: (issue, { defaultError }) => ({
-      message: issue.code === z.ZodIssueCode.invalid_union ? message : defaultError,
-    }),
-  });
+  return textInLanguages(text, texts);
 }
 
 const summary = ridersText(oneLine(MAX_NAME_LENGTH));

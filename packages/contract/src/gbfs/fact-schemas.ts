@@ -2,6 +2,7 @@ import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { MAX_IDENTIFIER_LENGTH } from "../limits.ts";
 import { namedObject } from "../named-object.ts";
+import { textInLanguages } from "../text-in-languages.ts";
 import { type FactChanges, type FactKind, factKinds, type Facts, type FactsOf } from "./facts.ts";
 import type { Field, FieldType } from "./types.ts";
 
@@ -26,7 +27,7 @@ function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
     case "text":
     case "textUri": {
       const texts = z.array(localText).min(1);
-      return isGiven ? z.union([z.string().max(MAX_TEXT_LENGTH), texts]) : texts;
+      return isGiven ? textInLanguages(z.string().max(MAX_TEXT_LENGTH), texts) : texts;
     }
     case "boolean":
       return z.boolean();
