@@ -1,17 +1,11 @@
 /** Functions that write pieces of Python code, for all generated files. */
 
 const MAX_LINE_LENGTH = 120;
-/** Keywords of Python that the API also uses as names. */
+/** All keywords of Python 3. None of them can be the name of an argument or of a field. */
 const KEYWORDS: ReadonlySet<string> = new Set([
-  "class",
-  "for",
-  "from",
-  "global",
-  "import",
-  "in",
-  "is",
-  "lambda",
-  "not",
+  ...["False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del"],
+  ...["elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal"],
+  ...["not", "or", "pass", "raise", "return", "try", "while", "with", "yield"],
 ]);
 
 export const isKeyword = (name: string): boolean => KEYWORDS.has(name);
