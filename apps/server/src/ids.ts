@@ -11,7 +11,7 @@ export interface Ids {
   random(): number;
 }
 
-/** Characters for the time, milliseconds since 1970 in base 62: enough until the year 8889. */
+/** Characters for the time, milliseconds since 1970 in base 62: enough until the year 8888. */
 const TIME_LENGTH = 8;
 /** Random characters after the time: 83 bits, so that two equal ones in one millisecond are practically impossible. */
 const RANDOM_LENGTH = 14;
@@ -29,7 +29,7 @@ export function createIds(clock: () => number): Ids {
   return {
     next: (prefix) => `${prefix}_${timeText()}${pool.characters(RANDOM_LENGTH)}`,
     randomBytes: (bytes) => randomFillSync(new Uint8Array(bytes)),
-    // The only call of `Math.random`: all other code gets random numbers through `Ids`.
+    // The only call of `Math.random`: all other code of the service gets random numbers through `Ids`.
     // oxlint-disable-next-line no-restricted-properties
     random: () => Math.random(),
   };
@@ -76,9 +76,8 @@ export function timeOfId(id: string): number | undefined {
   const start = id.indexOf("_") + 1;
   const digits = Array.from({ length: TIME_LENGTH }, (_, i) => id.charAt(start + i));
   const time = digits.reduce((value, digit) => value * 62 + BASE_62.indexOf(digit), 0);
-  // Plausible: after 1 January 1970 and before the year 9988. Callers may send any id, which must not give a date that
-  // PostgreSQL cannot read.
-  const isPlausible =
-    digits.every((digit) => digit !== "" && BASE_62.includes(digit)) && time > 86_400_000 && time < 253_000_000_000_000;
+  // Callers may send any id. A time on 1 January 1970 is not plausible. The latest that the digits can give, in the
+  // year 8888, is a date that PostgreSQL can read.
+  const isPlausible = digits.every((digit) => digit !== "" && BASE_62.includes(digit)) && time > 86_400_000;
   return isPlausible ? time : undefined;
 }

@@ -47,8 +47,6 @@ const rareLocks: ReadonlySet<string> = new Set([
   "partners.lockSystem",
   "passkeys.lock",
   "people.lock",
-  "systemFacts.lock",
-  "vehicleTypes.lock",
 ]);
 
 /** The tables whose rows callers follow: they read changed rows in the order of their change positions. */
@@ -204,7 +202,7 @@ const verbs: Readonly<Record<string, Modification["verb"]>> = {
   "delete from": "delete",
 };
 
-/** The modifications of a statement: the statement itself, and the steps of its `with`. */
+/** Returns the modifications of a statement: the statement itself, and the steps of its `with`. */
 function modificationsOf(text: string): Modification[] {
   // The look-behind leaves out `for update`, `for no key update` and `on conflict … do update`.
   const starts = text.matchAll(/(?<!\bfor |\bdo |\bno key )\b(insert into|update|delete from)\s+(\w+)/g);

@@ -65,8 +65,8 @@ export function failure(status: number, generated: Response, traits: EndpointTra
 function codesAt(status: number, { scope, isPaged, conflicts }: EndpointTraits): ErrorCode[] {
   if (status === 409) return [...conflicts];
   // `confirmation_required` comes from the dashboard's endpoints only, and `download_link_ended` from downloads. No document
-  // contains those. Codes of the status 409 are handled above.
-  const impossible = new Set<ErrorCode>(["confirmation_required", "conflict", "download_link_ended"]);
+  // contains those.
+  const impossible = new Set<ErrorCode>(["confirmation_required", "download_link_ended"]);
   if (!isPaged) impossible.add("invalid_cursor").add("page_out_of_range");
   if (scope === "none") impossible.add("forbidden");
   return errorCodes.filter((code) => errorCatalogue[code].status === status && !impossible.has(code));
