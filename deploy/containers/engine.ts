@@ -1,6 +1,6 @@
 /*
  * Runs Docker's daemon in separate network, mount and process namespaces. Its containers, networks and ports cannot conflict
- * with this machine, its files are in one directory, and everything ends with one process.
+ * with this machine, its files are in one directory, and every process in the namespaces ends with the first one.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

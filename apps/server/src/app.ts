@@ -118,7 +118,9 @@ export interface AppOptions {
    * wait itself.
    */
   readonly outages?: OutageGate;
-  /** Milliseconds of a clock that never goes back, by which requests are counted. Default: `clock`. */
+  /**
+   * Milliseconds of a clock that never goes back, by which requests without a valid key are counted. Default: `clock`.
+   */
   readonly monotonic?: () => number;
   /** Concerns that `/readyz` lists in its response. */
   readonly concerns?: () => readonly string[];
@@ -384,13 +386,13 @@ function openCaches(
   return { listening, keys, stationPages, stationMaps, gbfsPages };
 }
 
-/** Paths of commands that change a sandbox's faults or when its keys expire. Cached keys contain both. */
+/** Paths of commands that may change a sandbox's faults or when its keys expire. Cached keys contain both. */
 const CHANGES_KEYS = /^\/sandbox\/v1\/(faults|clock|reset)/;
 
 /**
- * Clears a system's cached pages of stations before a write to it is answered, and the cached keys if a sandbox's faults
- * have changed. The notification that clears them everywhere arrives some milliseconds after the commit, but a caller must
- * be able to read its own write at once. A rejected request wrote nothing, so it clears nothing.
+ * Clears a system's cached pages of stations before a write to it is answered, and the cached keys after a command of
+ * `CHANGES_KEYS`. The notification that clears them everywhere arrives some milliseconds after the commit, but a caller
+ * must be able to read its own write at once. A rejected request wrote nothing, so it clears nothing.
  */
 function showCallersTheirWrites(http: FastifyInstance, { stationPages, keys }: Caches): void {
   http.addHook("onSend", (request, reply, payload, done) => {
@@ -417,8 +419,8 @@ function registerAuthorization(
   const { db, clock, logger, monotonic = clock } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = options.rateLimits.limiter("key");
-  // Requests without a key are counted in this process only: a flood of them must not reach the store that all processes
-  // share.
+  // Requests without a valid key, and keys that others may have read, are counted in this process only: a flood of them
+  // must not reach the store that all processes share.
   const wrongCredentials = createMemoryRateLimiter(monotonic);
   const compromises = createMemoryRateLimiter(monotonic);
   const publicRequests = createMemoryRateLimiter(monotonic);

@@ -304,6 +304,7 @@ const SECRETS: readonly string[] = [
   "DATABASE_URL",
   "GBFS_SYNC_URL",
   "OIDC_CLIENT_SECRET",
+  "OPERATOR_KEY",
   "OTEL_EXPORTER_OTLP_HEADERS",
   "REDIS_URL",
   "SMTP_URL",

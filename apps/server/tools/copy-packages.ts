@@ -33,7 +33,7 @@ for (const name of EXAMPLES) {
 }
 for (const file of globSync("**/*.js", { cwd: dist, exclude: ["dashboard/**"] })) pointToCopies(join(dist, file));
 
-/** Whether a file or folder is part of a program: neither types nor source maps are. */
+/** Tells whether a file or folder is part of a program: neither types nor source maps are. */
 function isWanted(path: string): boolean {
   return !/[.]d[.]ts$|[.]map$/.test(basename(path));
 }
@@ -60,7 +60,7 @@ function pointToCopies(file: string): void {
   if (pointed !== text) writeFileSync(file, pointed);
 }
 
-/** The path from a module to the copy of what it imports. */
+/** Returns the path from a module to the copy of what it imports. */
 function pathTo(importer: string, name: string, entry: string): string {
   const target = manifests.get(name)?.exports[`.${entry}`];
   if (typeof target !== "object") {

@@ -10,13 +10,16 @@ export interface MigrationFile {
   readonly sql: string;
 }
 
-/** All files of the migrations' directory, by name. */
+/** Returns all files of the migrations' directory, by name. */
 export async function readMigrationFiles(): Promise<MigrationFile[]> {
   const names = (await readdir(DIRECTORY)).sort();
   return Promise.all(names.map(async (name) => ({ name, sql: await readFile(join(DIRECTORY, name), "utf8") })));
 }
 
-/** The statements, in lower case, without comments, and without the contents of string literals and function bodies. */
+/**
+ * Returns the statements, in lower case, without comments, and without the contents of string literals and function
+ * bodies.
+ */
 export function statementsOf(sql: string): string[] {
   return splitStatements(sql).map(({ bare }) => bare);
 }

@@ -55,7 +55,7 @@ const heading = `// Made from the migrations by \`pnpm --filter @bikeshare/serve
 `;
 
 /**
- * The types of a migrated database's tables, as the TypeScript text of an interface `Tables`.
+ * Returns the types of a migrated database's tables, as the TypeScript text of an interface `Tables`.
  * @throws Error where a column has a type whose value in TypeScript nobody has decided on
  */
 export async function renderTableTypes(db: Queryable): Promise<string> {
@@ -109,7 +109,7 @@ function renderColumn(column: Column): string {
   return `    readonly ${column.name}: ${type}${column.is_nullable && type !== "unknown" ? " | null" : ""};\n`;
 }
 
-/** The texts that `check (column in ('…', '…'))` allows, as a union; undefined without such a check. */
+/** Returns the texts that `check (column in ('…', '…'))` allows, as a union; undefined without such a check. */
 function allowedTexts({ type, checks }: Column): string | undefined {
   if (type !== "text") return undefined;
   for (const check of checks) {

@@ -10,7 +10,7 @@ import { givenOnce, identifier, identifierParam, instantParam, timestamp } from 
 /** The states of a delivery. */
 export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
 
-/** Filters of a list of deliveries that combine states. */
+/** Further values of the filter `status`, which are not states themselves. */
 export const deliveryProblems = ["failing", "unsuccessful"] as const;
 
 export const attemptOutcome = z

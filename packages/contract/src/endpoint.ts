@@ -76,7 +76,7 @@ export const errors = {
 /** The further errors of a list that can be followed from a checkpoint. */
 export const followingErrors = { 410: errorBody };
 
-/** The further errors of an endpoint that takes a body. */
+/** The further errors of an endpoint that takes a body or an `Idempotency-Key`. */
 export const bodyErrors = { 409: errorBody, 413: errorBody, 415: errorBody, 422: errorBody };
 
 /** Returns the endpoint of a list that is read page by page. */

@@ -9,8 +9,9 @@ interface ErrorEntry {
 }
 
 /**
- * Every error that the service responds with. The server uses no other code. Codes are added over time and never removed.
- * This file imports nothing, so that clients can use it without the rest of the contract.
+ * Every error that the service responds with. The server uses no other code, except that MDS has some of its own in
+ * mds/resources.ts. Codes are added over time and never removed. This file imports nothing, so that clients can use it
+ * without the rest of the contract.
  */
 export const errorCatalogue = {
   unauthorized: {
@@ -193,7 +194,10 @@ export type ErrorCode = keyof typeof errorCatalogue;
 /** Every error code, in the catalogue's order. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** Codes of other endpoints than the partners': of the dashboard, the operator, sandboxes, MDS and downloads. */
+/**
+ * Codes that the OpenAPI document for partners does not name: of the dashboard, the operator, sandboxes, MDS and
+ * downloads. It names `system_ended` of the public feeds, because it names all codes of a status but those of 409.
+ */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",
   "download_link_ended",
@@ -204,5 +208,5 @@ const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "sandbox_full",
 ]);
 
-/** The codes that a request with a partner's key can get. */
+/** The codes that the OpenAPI document for partners names. */
 export const partnerErrorCodes: readonly ErrorCode[] = errorCodes.filter((code) => !NOT_OF_PARTNERS.has(code));

@@ -11,7 +11,10 @@ import { station } from "./stations.ts";
 import { thresholdStation } from "./thresholds.ts";
 import { givenOnce, identifier, textOf, timestamp } from "./values.ts";
 
-/** The `data` of each event of the list: the resource as a GET would have shown it at that moment. */
+/**
+ * The `data` of each event of the list: the resource as a GET would have shown it at that moment. Events about a
+ * threshold add the threshold.
+ */
 export const eventData = {
   "ride.started": ride,
   "ride.completed": ride,

@@ -20,7 +20,7 @@ function positiveIntegerParam(cap: number) {
     });
 }
 
-/** Query parameters of every list. `page` and `cursor` exclude each other, which the server checks. */
+/** Query parameters of the lists with page numbers. `page` and `cursor` exclude each other, which the server checks. */
 export const pagingQuery = {
   page: extendApi(positiveIntegerParam(Number.MAX_SAFE_INTEGER).optional(), {
     // No `default`: the server would reject a client that sent it with `cursor`.

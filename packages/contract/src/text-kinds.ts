@@ -35,11 +35,11 @@ function atMost(limit: number): TextRule {
 
 const notEmpty = rule((text) => text !== "", issueText("empty"), { minLength: 1 });
 
-/** The rules for texts in partners' requests, by kind. Errors name every broken rule, in this order. */
+/** The rules for texts in requests, by kind. Errors name every broken rule, in this order. */
 export const textKinds = {
   /** An identifier in a query string or a path. NUL is rejected, because PostgreSQL accepts no text with a NUL. */
   identifier: [notEmpty, atMost(MAX_IDENTIFIER_LENGTH), rule((text) => !text.includes("\0"), issueText("nul"))],
-  /** An identifier in a body: the operator's id of a station, bike or ride. */
+  /** An identifier in a body, such as the operator's id of a station. */
   givenIdentifier: [
     notEmpty,
     atMost(MAX_IDENTIFIER_LENGTH),

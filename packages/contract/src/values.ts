@@ -29,7 +29,7 @@ export const identifier = z.string().min(1).max(MAX_IDENTIFIER_LENGTH);
 /** An identifier in a query string or a path. */
 export const identifierParam = textOf("identifier", givenOnce());
 
-/** An identifier in a request's body: the operator's id of a station, bike or ride. */
+/** An identifier in a request's body, such as the operator's id of a station. */
 export const givenIdentifier = textOf("givenIdentifier");
 
 /** A timestamp in JSON: RFC 3339 in UTC, to the millisecond, ending in `Z`. */

@@ -112,7 +112,7 @@ function asList(value: unknown): Schema[] {
   return Array.isArray(value) ? (value as Schema[]) : [];
 }
 
-/** Returns one schema that requires what both schemas require. */
+/** Returns one schema with the fields and the keywords of both. Of a keyword that both have, it has that of `other`. */
 function merge(one: Schema, other: Schema): Schema {
   const properties = { ...(one["properties"] as Schema), ...(other["properties"] as Schema) };
   const required = [...new Set([...requiredNames(one), ...requiredNames(other)])];

@@ -163,8 +163,9 @@ function endOfField(text: string, start: number): number {
 }
 
 /**
- * Reads the field whose opening quote is at `start`; undefined when no quote closes it. A single quote in the middle of the
- * field shows that the field is unquoted after all: then all its quotes are text.
+ * Reads the field whose opening quote is at `start`; undefined when no quote closes it. A single quote in the middle is
+ * a mistake of the program that wrote the field. It is then text, as the opening quote is, and the field ends at the
+ * next comma or line end behind it.
  */
 function readQuotedField(text: string, start: number): { readonly value: string; readonly end: number } | undefined {
   let value = "";

@@ -54,8 +54,8 @@ export function program(directory: string, name: "initdb" | "postgres" | "pg_ctl
 
 /**
  * Returns the directory of a PostgreSQL that `account` can run: the installed one, or else a copy below the first of
- * `copyBases` from which it runs. A copy is needed when the account cannot reach the checkout, and when the package's
- * install script (which makes the library links) did not run.
+ * `copyBases` from which it runs. A copy is needed when the account cannot reach the installed one, and when the
+ * package's install script (which makes the library links) did not run.
  */
 export async function runnableBinaries(options: {
   native: Native;

@@ -25,7 +25,7 @@ import {
  * PostgreSQL refuses to run as root, so it gets an unprivileged account, which must reach the files while nobody else can.
  */
 
-/** The directory of one cluster: it contains data/, connection.json and settings.conf. */
+/** The directory of one cluster: it contains data/, connection.json, settings.conf and start.log. */
 export type Home = {
   directory: string;
   /** The account that runs PostgreSQL; undefined: the account of this process. */

@@ -168,8 +168,8 @@ effective_cache_size = ${megabytes(memoryBytes / 2)}
 work_mem = ${megabytes(clamp(memoryBytes / 1024, 4 * MiB, 32 * MiB))}
 # Index builds and vacuum, of which three may run at once. Lower: vacuum passes over the indexes several times.
 maintenance_work_mem = ${megabytes(clamp(memoryBytes / 32, 64 * MiB, 512 * MiB))}
-# Several processes of ours with a pool each, and command lines beside. Lower: a second process finds no seat;
-# higher: a runaway pool slows everyone before it is refused.
+# Several processes of ours with a pool each, and command lines beside. Lower: a second process gets no connection;
+# higher: a pool that grows without bound slows everyone before it is refused.
 max_connections = 200
 # Write-ahead log between checkpoints. Lower: imports checkpoint all the time and write each page in full again;
 # higher: more disk is held, and recovery after a crash takes longer (about 10 s a GB).

@@ -41,7 +41,8 @@ export type Cluster = {
 };
 
 /**
- * Interval of the readiness check. Too low: costs processor time. Too high: delays each start, which takes 20 to 50 ms.
+ * Interval of the checks whether PostgreSQL is ready, or has ended. Too low: costs processor time. Too high: delays
+ * each start, which takes 20 to 50 ms, and each stop.
  */
 const POLL_INTERVAL_MS = 5;
 

@@ -6,7 +6,10 @@ export function forgottenBefore(now: number): Date {
   return new Date(now - IDEMPOTENCY_KEY_HOURS * 3_600_000);
 }
 
-/** Maximum nesting of a JSON value. Valid bodies have up to 4 levels; some thousands would exhaust the stack. */
+/**
+ * Maximum nesting of a JSON value. Valid bodies have up to 8 levels (geofencing zones); thousands would exhaust the
+ * stack.
+ */
 const MAX_DEPTH = 100;
 
 /**

@@ -11,7 +11,10 @@ export function isDecodable(text: string): boolean {
   }
 }
 
-/** Returns the error for a query without its `?` if it is badly encoded. The error names the first such parameter. */
+/**
+ * Returns the error for a badly encoded query, which names the first such parameter; undefined if all are well encoded.
+ * @param query the query string, without its `?`
+ */
 export function queryEncodingError(query: string): ServiceError | undefined {
   const pair = query.split("&").find((written) => !isDecodable(written));
   const [name] = pair?.split("=", 1) ?? [];

@@ -161,7 +161,7 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
   };
 }
 
-/** The parameters of a list that set a position. */
+/** The parameters of a list that `changes_since` and `since` do not have: their checkpoint says where to begin. */
 const POSITIONS: ReadonlySet<string> = new Set(["page", "cursor", "updated_since", "changes_since", "after"]);
 const CHANGES =
   "Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items. No change is " +

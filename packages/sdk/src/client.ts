@@ -55,7 +55,7 @@ export class BikeShare {
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
   /** The regions that stations refer to by id. Scope `stations:read`. */
   declare readonly regions: ListResource<Region, RegionListQuery>;
-  /** Open alerts to riders: closures, moves, disturbances. Scope `stations:read`. */
+  /** Open alerts to riders: closures, moves, disturbances. `get` finds ended ones too. Scope `stations:read`. */
   declare readonly alerts: Resource<Alert, AlertListQuery>;
   /** Rides, newest first. Scope `rides:read`. */
   declare readonly rides: FollowedResource<Ride, RideListQuery>;

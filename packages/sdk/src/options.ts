@@ -20,7 +20,7 @@ export interface RetryOptions {
   readonly totalTimeoutMs?: number | undefined;
   /**
    * How often a failed request is sent again at most, also after a rejection by the rate limit. Default 4; 0: never. A
-   * request that creates something is sent again with the same idempotency key.
+   * request that takes an idempotency key is sent again with the same one.
    */
   readonly maxRetries?: number | undefined;
 }

@@ -136,7 +136,7 @@ export interface Deliveries {
 
 /** Stations. Scope `stations:read`; past states, usual days and forecasts need `history:read`. */
 export interface Stations extends FollowedResource<StationAt, StationListQuery> {
-  /** A station as it was at an instant (RFC 3339). Throws `NotFoundError` when it was not known then. */
+  /** Returns a station as it was at an instant (RFC 3339). Throws `NotFoundError` when it was not known then. */
   getAt(id: string, at: string, options?: RequestOptions): ApiPromise<StationAt>;
   /**
    * Returns a station's history: bikes and docks by steps of time, and for how long it was empty, full or offline. Scope
@@ -170,7 +170,9 @@ export interface WholeSystem {
 
 /** Your key: its scopes, limits and expiry. */
 export interface CurrentKey {
-  /** The key's id, partner, scopes, expiry, and what is left of its rate limit. */
+  /**
+   * Returns the key's id, partner, scopes and expiry, what is left of its rate limit, and the limit of reservations.
+   */
   get(options?: RequestOptions): ApiPromise<Me>;
 }
 

@@ -18,9 +18,9 @@ const DEFINITION = fileURLToPath(new URL("../node-versions", import.meta.url));
 const OTHERS = ["20", "22", "26"];
 
 /**
- * Returns every major version of Node that the published packages support: the workspace's own and the others. The others
- * are downloaded when a test asks for them the first time, so that `pnpm install` does not take longer. They exist for
- * linux-x64; on other systems their tests are skipped.
+ * Returns a Node of each even major version that the published packages support: the workspace's own and the others.
+ * Odd ones have no long-term support. The others are downloaded when a test asks for them the first time, so that `pnpm
+ * install` does not take longer. They exist for linux-x64; on other systems their tests are skipped.
  */
 export async function nodeBinaries(): Promise<readonly NodeBinary[]> {
   const own = { version: String(process.versions.node.split(".")[0]), path: process.execPath, isInstalled: true };

@@ -20,9 +20,9 @@ export const PAGES_WITH_TABLES = Object.keys(SECTIONS);
 
 export interface GeneratedPage {
   readonly file: string;
-  /** What it has now. */
+  /** The page's present text. */
   readonly text: string;
-  /** What it has once its table is made anew. */
+  /** The text with the table made anew. */
   readonly made: string;
 }
 

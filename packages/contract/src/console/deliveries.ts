@@ -7,7 +7,7 @@ import { changeErrors, consoleErrors, consoleNeeds, consolePage, consolePageQuer
 
 /*
  * Deliveries as the dashboard shows them. Its pages see more than the partners' interface (../deliveries.ts): every attempt
- * with its bytes, counts over time with the reasons of failures, and commands that send a delivery again.
+ * with its bytes, counts over time with the reasons of failures, and curl commands that send a delivery.
  */
 
 export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
@@ -206,7 +206,7 @@ export const ofWebhooks = z
 
 /** Metadata of endpoints that change something. */
 export const changeNeeds = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
-/** A whole file reads 50 pages or more: a session may download 30 in a minute, one after the other. */
+/** The longest files read 50 to 100 pages. A person may download 30 files in a minute, one after the other. */
 const EXPORT_COST = 20;
 const attemptNumber = z.number().int().min(1);
 

@@ -58,10 +58,10 @@ export const systemItemPath = systemPath.extend({ id: identifierParam });
 /** The path parameters of a partner's pages. */
 export const partnerPath = systemPath.extend({ partner_id: identifierParam });
 
-/** The paging parameters of every list of the console. */
+/** The paging parameters of the console's lists that are read page by page. */
 export const consolePageQuery = { limit: pagingQuery.limit, cursor: pagingQuery.cursor };
 
-/** One page of a list of the console, newest first. `next_cursor` is absent at the end. */
+/** One page of a list of the console. `next_cursor` is absent at the end. */
 export function consolePage<Item extends z.ZodTypeAny>(item: Item) {
   return z.object({ data: z.array(item), next_cursor: z.string().min(1).optional() }).strict();
 }

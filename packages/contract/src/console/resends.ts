@@ -94,7 +94,7 @@ const operatorNeeds = consoleNeeds("operator", "admin", { conflicts: ["conflict"
 /** The base path of the operator's resends for one partner. */
 const operatorBase = "/console/v1/systems/:system_id/endpoints/:partner_id/resends";
 
-/** The same endpoints, for the operator's admins. */
+/** The same endpoints, for the operator. Its viewers may read the progress of a resend. */
 export const systemResendEndpoints = {
   count: { ...resendEndpoints.count, path: `${operatorBase}/count`, metadata: operatorNeeds },
   create: { ...resendEndpoints.create, path: operatorBase, metadata: operatorNeeds },

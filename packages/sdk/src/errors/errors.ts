@@ -30,7 +30,9 @@ export class BikeShareError extends Error {
   declare readonly requestId: string | undefined;
   /** Milliseconds after which the service or the key's rate limit allows another attempt. */
   declare readonly retryAfterMs: number | undefined;
-  /** The key of a call that creates something. Pass it to a new call to repeat the creation without doing it twice. */
+  /**
+   * The idempotency key of a call that takes one. Pass it to a new call to repeat the change without doing it twice.
+   */
   declare readonly idempotencyKey: string | undefined;
 
   constructor(message: string, details?: ErrorDetails) {
@@ -70,7 +72,7 @@ export class UnexpectedResponseError extends BikeShareError {
   override readonly name = "UnexpectedResponseError";
 }
 
-/** The service, or a proxy in front of it, answered with an error status. */
+/** The service, or a proxy in front of it, answered with an error status. 408 has no class of its own. */
 export class ApiError extends BikeShareError {
   override readonly name: string = "ApiError";
   declare readonly status: number;
@@ -81,7 +83,10 @@ export class ApiError extends BikeShareError {
   }
 }
 
-/** 400, 405, 410, 413, 415, 422 and each 4xx that has no class below: the request is wrong; the message says where. */
+/**
+ * 400, 405, 410, 413, 415, 422 and each other 4xx but 408 that has no class below: the request is wrong; the message
+ * says where.
+ */
 export class InvalidRequestError extends ApiError {
   override readonly name: string = "InvalidRequestError";
 }

@@ -23,7 +23,7 @@ import {
  * deliveries and resends are answered from them.
  */
 
-/** The fields of a delivery. The defaults describe a delivery that arrived just now. */
+/** The fields of a delivery. Default: it arrived just now, with as many `attempts` as `attempt_log` has. */
 export type DeliveryFields = Partial<DeliveryDetail> & Pick<DeliveryDetail, "id">;
 
 /** Adds a delivery of a partner. Nothing is sent. */

@@ -43,8 +43,8 @@ export interface FakeOptions {
   /** The scopes of the first key, `apiKey`. Default: every scope. */
   readonly scopes?: FakeKeyInput["scopes"];
   /**
-   * Requests that a key may make in any 60 s. Default 60, as in the real service. A test that sends more waits for a minute.
-   * Raise the limit if you do not test that.
+   * Requests that a key may make in any 60 s. Default 60, as in the real service. A test that sends more waits for up
+   * to a minute. Raise the limit if you do not test that.
    */
   readonly rateLimit?: number | undefined;
   /** Active reservations that each partner may have at once. Default 50, as in the real service. */
@@ -189,7 +189,7 @@ function fill(city: City, operator: Operator, options: FakeOptions): void {
 }
 
 /** The machine's own clock. */
-// oxlint-disable-next-line eslint/no-restricted-properties -- whoever installs a library has no main.ts that hands one in
+// oxlint-disable-next-line eslint/no-restricted-properties -- users of a library have no entry point that injects a clock
 const systemClock: Clock = () => Date.now();
 
 /** Creates a clock that a test may move forward, but not back. */

@@ -26,7 +26,8 @@ export class RecordedStations<Recorded extends { readonly shown: Station }> exte
   }
 
   /**
-   * Returns the stations as they were at an instant, but with their present names, positions and capacities.
+   * Returns the stations as they were at an instant, but with their present names, positions, addresses, regions and
+   * capacities.
    * @throws ServiceError `outside_history`
    */
   at(text: string): StationAt[] {

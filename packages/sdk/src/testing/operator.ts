@@ -176,7 +176,10 @@ export class Operator {
     if (ride.status === "started" && bike !== undefined) changeBike(city, bike, { ride_id: ride.id });
   }
 
-  /** Starts a ride. It fulfils the reservation that holds the bike. @throws Error when the bike cannot be ridden, or the ride is there already */
+  /**
+   * Starts a ride. It fulfils the reservation that holds the bike.
+   * @throws Error when the bike cannot be ridden, or the ride is there already
+   */
   startRide({ id = this.#city.nextId("ride"), bike_id, rider_category = null }: RideStart): Ride {
     const city = this.#cityNow();
     const bike = city.bikes.get(bike_id);

@@ -64,7 +64,7 @@ export function match({ method, url }: Pick<Incoming, "method" | "url">): Matche
  * Answers a request as the service does, step by step: transport, key, scope, rate, parameters, work. A request that one
  * step rejects does not reach the next step.
  *
- * @param instead a scripted answer, which replaces the work
+ * @param instead a scripted answer, which replaces the last two steps: the check of the parameters, and the work
  */
 export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answer {
   /** The rate-limit headers, which every answer to a known key has, even an error. */

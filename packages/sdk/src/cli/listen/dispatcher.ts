@@ -12,7 +12,7 @@ import {
 import type { EventSink } from "./event-sink.ts";
 import { ENDPOINT, type Outcome, sendWebhook } from "./send-webhook.ts";
 
-/** Maximum unfinished deliveries. Too high: delays the report that the receiver is broken. */
+/** Unfinished deliveries from which on `write` waits. Too low: deliveries that wait for a retry hold up new events. */
 const MAX_QUEUE_SIZE = 100;
 /**
  * Time that requests in flight have after the program is told to stop. Too low: aborts more of them. Too high: the user
