@@ -1,7 +1,7 @@
 import type { exportFacts, ExportFormat, ExportKind, ExportPrivacy } from "@bikeshare/contract";
 import type { z } from "zod";
 import { columnsOfTable } from "../../storage/db/columns.ts";
-import type { QueryRunner } from "../../storage/db/database.ts";
+import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Period } from "./months.rules.ts";
@@ -64,6 +64,8 @@ const countAll = statement(
      count(*) filter (where state in ('waiting', 'running'))::int as open
    from exports where system_id = $1`,
 );
+// Locks a row that every system has, because exports that are not there yet have no row to lock.
+const lock = statement("exports.lock", "select 1 as n from placed_systems where system_id = $1 for no key update");
 const find = statement("exports.find", `select ${listed} from exports where system_id = $1 and id = $2`);
 const list = statement(
   "exports.list",
@@ -138,6 +140,11 @@ const schedules = statement(
   "exports.schedules",
   `select ${scheduleColumns.list()} from export_schedules where system_id = $1 order by id`,
 );
+const schedulesLacking = statement(
+  "exports.schedulesLacking",
+  `select ${scheduleColumns.list()} from export_schedules
+   where system_id = $1 and (asked_month is null or asked_month < $2) order by id`,
+);
 const insertScheduleRow = statement(
   "exports.insertSchedule",
   `insert into export_schedules (system_id, id, kind, format, privacy, is_shared, keep_months, created_at, created_by)
@@ -175,6 +182,11 @@ export async function insertExport(db: QueryRunner, systemId: string, wanted: Ne
   const { id, kind, month, format, privacy } = wanted;
   const asked = [wanted.requested_at, wanted.requested_by, wanted.schedule_id, wanted.scheduled_month];
   await db.query(insert, [systemId, id, kind, month, format, privacy, wanted.is_shared, ...asked]);
+}
+
+/** Keeps other transactions from adding exports or schedules to a system, so that its limits hold. */
+export async function lockExports(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(lock, [systemId]);
 }
 
 /** Counts the exports that people requested (`own`), and those that are waiting or running (`open`). */
@@ -303,6 +315,11 @@ export async function deletePastExports(
 /** Returns the schedules of a system, the oldest first. */
 export function listSchedules(db: QueryRunner, systemId: string): Promise<ExportSchedule[]> {
   return db.query<ExportSchedule>(schedules, [systemId]);
+}
+
+/** Returns the schedules that have not requested a month, the oldest first. */
+export function listSchedulesLacking(db: QueryRunner, systemId: string, month: string): Promise<ExportSchedule[]> {
+  return db.query<ExportSchedule>(schedulesLacking, [systemId, month]);
 }
 
 /** Inserts a schedule, which has not requested a month yet. */

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { type ExportFormat, exportFormats, type ExportKind, type ExportPrivacy } from "@bikeshare/contract";
 import { type PageRequest, serviceError } from "@bikeshare/rules";
 import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
-import type { ActorContext } from "../../command-context.ts";
+import type { ActorContext, CommandContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { type Page, startOf } from "../../storage/lists/page.ts";
-import { monthOf } from "./months.rules.ts";
+import { monthOf, periodOfMonth } from "./months.rules.ts";
 import {
   type Attempt,
   countExports,
@@ -21,9 +21,13 @@ import {
   insertSchedule,
   isPartnerActive,
   listSchedules,
+  listSchedulesLacking,
   listSharedExports,
+  lockExports,
+  type NewExport,
   type SharedFilters,
   type StoredExport,
+  updateAskedMonth,
   updateShared,
 } from "./queries.ts";
 
@@ -37,12 +41,15 @@ export { type ExportSchedule, findExport, listExports, listSchedules, type Store
 /** Most exports of a system that people requested and have not deleted. Too high: files fill the disk unnoticed. */
 const MAX_EXPORTS = 200;
 /**
- * While so many exports of a system wait or are being made, people can request no more; schedules still do. Each process
- * makes one at a time.
+ * Most exports of a system that wait or are being made. Then people can request no more, and schedules wait. Too low:
+ * schedules wait for each other. Too high: those requested last wait for hours, as each process makes one at a time.
  */
 const MAX_WAITING = 20;
 /** Most schedules of a system. Too high: files fill the disk month by month. */
 const MAX_SCHEDULES = 20;
+/** Days after a month's end until schedules export it, because rides are reported late and corrected. */
+const SETTLED_AFTER_DAYS = 3;
+const DAY_MS = 86_400_000;
 
 /** What a person or a schedule chooses for an export. */
 export interface ExportChoice {
@@ -107,6 +114,7 @@ export async function requestExport(
   const id = context.ids.next("export");
   return context.db.transaction(async (tx) => {
     await requireBegunMonth({ ...context, db: tx }, systemId, month);
+    await lockExports(tx, systemId);
     const { own, open } = await countExports(tx, systemId);
     if (own >= MAX_EXPORTS) throw commandError("conflict", "exportsFull", { limit: MAX_EXPORTS });
     if (open >= MAX_WAITING) throw commandError("conflict", "exportsWaiting", { limit: MAX_WAITING });
@@ -165,6 +173,7 @@ export function addSchedule(
   const made = { id: context.ids.next("schedule"), created_at: new Date(context.clock()), created_by: context.actor };
   const schedule = { ...made, ...choice };
   return context.db.transaction(async (tx) => {
+    await lockExports(tx, systemId);
     const present = await listSchedules(tx, systemId);
     if (present.length >= MAX_SCHEDULES) throw commandError("conflict", "exportSchedules", { limit: MAX_SCHEDULES });
     await insertSchedule(tx, systemId, schedule);
@@ -172,6 +181,60 @@ export function addSchedule(
     await insertActOf(context, tx, act);
     return schedule;
   });
+}
+
+/** Returns the last month that is over, if schedules export it already; undefined: it is not settled yet. */
+async function settledMonth(db: QueryRunner, systemId: string, now: number): Promise<string | undefined> {
+  const timezone = await timeZoneOfSystem(db, systemId);
+  const month = monthOf(now, timezone, -1);
+  return now >= periodOfMonth(month, timezone).to + SETTLED_AFTER_DAYS * DAY_MS ? month : undefined;
+}
+
+/**
+ * Requests the export of each schedule for the last settled month. A schedule that finds too many exports waiting requests
+ * nothing, and tries again at the next call.
+ */
+export async function requestScheduledExports({ db, clock, ids }: CommandContext, systemId: string): Promise<void> {
+  const now = clock();
+  const month = await settledMonth(db, systemId, now);
+  if (month === undefined) return;
+  for (const schedule of await listSchedulesLacking(db, systemId, month)) {
+    const wanted = wantedBy(schedule, month, ids.next("export"), new Date(now));
+    await db.transaction(async (tx) => {
+      await lockExports(tx, systemId);
+      if ((await countExports(tx, systemId)).open >= MAX_WAITING) return;
+      if (await updateAskedMonth(tx, systemId, schedule.id, month)) await insertExport(tx, systemId, wanted);
+    });
+  }
+}
+
+/** Returns the export that a schedule requests for a month. */
+function wantedBy(schedule: ExportSchedule, month: string, id: string, now: Date): NewExport {
+  const { kind, format, privacy, is_shared } = schedule;
+  return {
+    ...{ id, kind, format, privacy, is_shared, month: kind === "stations" ? null : month },
+    ...{ requested_at: now, requested_by: "server", schedule_id: schedule.id, scheduled_month: month },
+  };
+}
+
+/** Schedules that cannot request their month, because too many exports wait. */
+export interface WaitingSchedules {
+  readonly schedules: number;
+  readonly month: string;
+  /** How many exports wait or are being made. */
+  readonly open: number;
+}
+
+/** Finds the schedules that wait until other exports are made; undefined: none does. */
+export async function findWaitingSchedules(
+  { db, clock }: { readonly db: QueryRunner; readonly clock: () => number },
+  systemId: string,
+): Promise<WaitingSchedules | undefined> {
+  const { open } = await countExports(db, systemId);
+  const month = open < MAX_WAITING ? undefined : await settledMonth(db, systemId, clock());
+  if (month === undefined) return undefined;
+  const { length: schedules } = await listSchedulesLacking(db, systemId, month);
+  return schedules === 0 ? undefined : { schedules, month, open };
 }
 
 /** Stops a schedule; its files stay. @throws ServiceError `not_found` */

@@ -5,6 +5,8 @@ import { createTestClock, createTestIds } from "@bikeshare/test-kit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ExportHarness, openExportHarness } from "../../../test/exports/export.harness.ts";
 import { rideRow } from "../../../test/rows.ts";
+import { until } from "../../../test/until.ts";
+import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import type { PeriodicWork } from "../../storage/background/periodic.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { addSchedule, type ExportChoice, findExport, listExports, removeExport, requestExport } from "./service.ts";
@@ -18,6 +20,10 @@ const setRunning = statement(
 const deleteAll = statement(
   "test.exports.deleteAll",
   "with gone as (delete from export_schedules where system_id = $1) delete from exports where system_id = $1",
+);
+const waitingForLock = statement(
+  "",
+  "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
 );
 
 let harness: ExportHarness;
@@ -161,6 +167,25 @@ it("a schedule does not make a file again that somebody has deleted", async () =
   expect(await all()).toEqual([]);
 });
 
+it("a schedule that finds twenty waiting requests nothing, says so, and makes its file once there is space", async () => {
+  clock.advance(Date.parse("2026-11-10T00:00:00Z") - clock());
+  const asked = [];
+  for (let n = 0; n < 20; n++) asked.push(await request());
+  // Another process makes them.
+  for (const { id } of asked) await harness.db.query(setRunning, [harness.systemId, id, 1, 1_000]);
+  await addSchedule(context(), harness.systemId, { ...CHOICE, keep_months: 2 });
+  const check = () => systemCheckFinders.exports({ ...context(), longRideAfterMs: 1 }, harness.systemId);
+  await start().runOnce();
+  expect(await all()).toHaveLength(20);
+  expect(await check()).toMatchObject([
+    { status: "warning", detail: "1 schedule of main cannot export 2026-10 yet: 20 exports wait or are being made" },
+  ]);
+  await removeExport(context(), harness.systemId, String(asked[0]?.id));
+  await start().runOnce();
+  expect((await all())[0]).toMatchObject({ state: "ready", month: "2026-10", requested_by: "server" });
+  expect(await check()).toMatchObject([{ status: "ok" }]);
+});
+
 describe("a request for an export", () => {
   it.each([
     [{ privacy: null }, /^privacy must be given for rides/],
@@ -177,5 +202,20 @@ describe("a request for an export", () => {
   it("is refused when twenty wait already", async () => {
     for (let n = 0; n < 20; n++) await request();
     await expect(request()).rejects.toThrow("20 exports wait");
+  });
+
+  it("is refused when another one, which is not committed yet, is the twentieth", async () => {
+    for (let n = 0; n < 19; n++) await request();
+    let other: Promise<unknown> = Promise.resolve();
+    await harness.db.transaction(async (tx) => {
+      await requestExport({ ...context(), db: tx }, harness.systemId, CHOICE);
+      let hasEnded = false;
+      other = request()
+        .catch((error: unknown) => error)
+        .finally(() => (hasEnded = true));
+      await until(async () => hasEnded || (await harness.db.query(waitingForLock)).length > 0);
+    });
+    expect(String(await other)).toContain("20 exports wait");
+    expect(await all()).toHaveLength(20);
   });
 });

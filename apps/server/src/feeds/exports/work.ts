@@ -1,7 +1,6 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { exportFacts, type ExportManifest } from "@bikeshare/contract";
-import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
 import type { Ids } from "../../ids.ts";
 import { type PeriodicWork, startSystemSteps } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
@@ -10,25 +9,20 @@ import { isUnavailable } from "../../storage/db/errors.ts";
 import { explainFileError, ExportFileError } from "./file-writer.ts";
 import { makeExportApart } from "./make-apart.ts";
 import { manifestOf } from "./make-file.ts";
-import { monthOf, periodOfMonth } from "./months.rules.ts";
 import {
   type Attempt,
   claimExport,
   deletePastExports,
   type ExportFacts,
-  type ExportSchedule,
   findExport,
-  insertExport,
   listFileOwners,
-  listSchedules,
   type StoredExport,
-  updateAskedMonth,
   updateFailed,
   updateFinished,
   updateProgress,
   updateReleased,
 } from "./queries.ts";
-import { storedNameOf, storedPathOf } from "./service.ts";
+import { requestScheduledExports, storedNameOf, storedPathOf } from "./service.ts";
 
 /*
  * The background work on exports. An attempt is one process's try to make a file. While a process makes a file, it writes
@@ -67,8 +61,6 @@ const SILENCE_MS = 120_000;
 const SIGN_MS = 10_000;
 /** Attempts at an export. If each of them ended its process, the export fails. */
 const MAX_ATTEMPTS = 3;
-/** Days after a month's end until schedules export it, because rides are reported late and corrected. */
-const SETTLED_AFTER_DAYS = 3;
 /** Days for which failed exports are shown. */
 const FAILED_DAYS = 30;
 const DAY_MS = 86_400_000;
@@ -96,34 +88,13 @@ export function startExportWork(options: ExportWorkOptions): PeriodicWork {
 }
 
 /** Requests the exports that schedules want, and deletes old exports. @returns false: nothing is left to do */
-async function takeCare({ db, clock, ids }: ExportWorkOptions, systemId: string): Promise<boolean> {
-  const now = clock();
-  const schedules = await listSchedules(db, systemId);
-  if (schedules.length > 0) {
-    const timezone = await timeZoneOfSystem(db, systemId);
-    // Schedules export the last month that is over.
-    const month = monthOf(now, timezone, -1);
-    const isSettled = now >= periodOfMonth(month, timezone).to + SETTLED_AFTER_DAYS * DAY_MS;
-    for (const schedule of isSettled ? schedules : []) {
-      const wanted = wantedBy(schedule, month, ids.next("export"), new Date(now));
-      await db.transaction(async (tx) => {
-        if (await updateAskedMonth(tx, systemId, schedule.id, month)) await insertExport(tx, systemId, wanted);
-      });
-    }
-  }
+async function takeCare(options: ExportWorkOptions, systemId: string): Promise<boolean> {
+  await requestScheduledExports(options, systemId);
+  const now = options.clock();
   const range = { failedBefore: new Date(now - FAILED_DAYS * DAY_MS), now: new Date(now), limit: DELETE_BATCH_SIZE };
   // Deletes batch by batch until a batch is not full.
-  while ((await deletePastExports(db, systemId, range)) === DELETE_BATCH_SIZE);
+  while ((await deletePastExports(options.db, systemId, range)) === DELETE_BATCH_SIZE);
   return false;
-}
-
-/** Returns the export that a schedule requests for a month. */
-function wantedBy(schedule: ExportSchedule, month: string, id: string, now: Date) {
-  const { kind, format, privacy, is_shared } = schedule;
-  return {
-    ...{ id, kind, format, privacy, is_shared, month: kind === "stations" ? null : month },
-    ...{ requested_at: now, requested_by: "server", schedule_id: schedule.id, scheduled_month: month },
-  };
 }
 
 /** Makes the earliest requested export of a system. @returns whether there was one */

@@ -58,6 +58,7 @@ export const checkScopes = {
   imports: "system",
   "long rides": "system",
   feeds: "system",
+  exports: "system",
   planners: "system",
   "webhook address": "partner page",
   "webhook paused": "partner",

@@ -28,11 +28,13 @@ export const checkDescriptions: Readonly<Record<CheckName, string>> = {
   events: `one has waited for its position for more than ${seconds(thresholds.eventWaitMs)}`,
   "late webhooks": `a delivery has been due for more than ${minutes(thresholds.dueMs)}`,
   "held webhooks": "deliveries are held at an endpoint that is not paused",
-  "set aside": "deliveries or background work ended three processes, or fail at each try",
+  "set aside":
+    "deliveries or background work ended three processes, background work fails at each try, or PostgreSQL rejected deliveries' results",
   imports: `one that runs has made no progress for ${minutes(thresholds.importIdleMs)}`,
   "long rides": "a ride is under way for longer than `LONG_RIDE_AFTER`",
   feeds:
     "nothing was read or applied of a followed feed for 20 minutes or three polls; warning where its data are too old",
+  exports: "schedules cannot request their month, because too many exports wait",
   planners: "stations are published without a pricing plan, or the system's id is still `main`",
   "webhook address": "the partner has set none",
   "webhook paused": "the endpoint is paused; failure unless somebody chose to",

@@ -337,6 +337,23 @@ const incidents: Readonly<Record<CheckName, Incident>> = {
       await run("delete from gbfs_feed_health where system_id = $1");
     },
   },
+  exports: {
+    begin: async () => {
+      await run(
+        `insert into exports (system_id, id, kind, format, is_shared, state, requested_at, requested_by)
+         select $1, 'export-' || n, 'stations', 'csv', false, 'waiting', $2, 'test' from generate_series(1, 20) as n`,
+        ago(HOUR),
+      );
+      await run(
+        `insert into export_schedules (system_id, id, kind, format, is_shared, keep_months, created_at, created_by)
+         values ($1, 'schedule-1', 'stations', 'csv', false, 12, $2, 'test')`,
+        ago(HOUR),
+      );
+    },
+    end: async () => {
+      for (const table of ["export_schedules", "exports"]) await run(`delete from ${table} where system_id = $1`);
+    },
+  },
   planners: {
     begin: () =>
       run(

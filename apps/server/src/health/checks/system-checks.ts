@@ -1,6 +1,7 @@
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import { longRidesOf } from "../../city/fleet/finish-rides.ts";
 import { systemsOf } from "../../city/systems/service.ts";
+import { findWaitingSchedules } from "../../feeds/exports/service.ts";
 import { counted } from "../../feeds/gbfs-check/consumers/consumer.ts";
 import { UNNAMED_SYSTEM } from "../../feeds/gbfs-check/rules/condition-rules.ts";
 import { publishedId } from "../../feeds/gbfs-out/documents.ts";
@@ -53,6 +54,7 @@ export const systemCheckFinders: Readonly<Record<NamesOf<"system">, Find>> = {
   imports: checkImports,
   "long rides": checkLongRides,
   feeds: checkFeeds,
+  exports: checkExports,
   planners: checkPlanners,
 };
 
@@ -200,6 +202,21 @@ async function checkLongRides(
 async function checkFeeds({ db, clock }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const found = (await sourceStates(db, systemId)).flatMap((source) => checkSource(source, clock()));
   return found.length === 0 ? [ok("feeds", "none that is followed is too old or stale")] : found;
+}
+
+/** Checks for schedules that cannot request their exports. One that waits until the next month is over skips its month. */
+async function checkExports(context: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const waiting = await findWaitingSchedules(context, systemId);
+  if (waiting === undefined) return [ok("exports", "no schedule waits")];
+  const { schedules, month, open } = waiting;
+  return [
+    warning(
+      "exports",
+      `${counted(schedules, "schedule")} of ${systemId} cannot export ${month} yet: ${open} exports wait or are being made`,
+      "Look at the page Exports: delete exports that nobody needs. If none makes progress, look at the log of the workers.",
+      { count: schedules },
+    ),
+  ];
 }
 
 const FEED_QUALITY_LINK: CheckLink = { page: "feed-quality", query: {} };
