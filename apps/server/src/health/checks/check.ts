@@ -2,7 +2,7 @@
  * The list of everything that can be wrong with a deployment. `doctor`, `/readyz`, mails, overviews and metrics show these
  * checks, each those of certain scopes (`outletsOf`).
  */
-import { codeOf, sqlState } from "../../storage/db/errors.ts";
+import { codeOf, isDiskFull, sqlState } from "../../storage/db/errors.ts";
 
 /**
  * What a check looks at:
@@ -148,6 +148,10 @@ export async function checked(
   } catch (error) {
     if (codeOf(error) === sqlState.tooManyConnections)
       return [failure(check, "PostgreSQL has no connection left for this command", FREE_CONNECTIONS)];
+    if (isDiskFull(error))
+      return [
+        failure(check, `a disk is full: ${String(error)}`, "Free space on the disk of the database, or of DATA_DIR."),
+      ];
     return [failure(check, error instanceof Error ? error.message : String(error), fix)];
   }
 }
