@@ -7,12 +7,13 @@ export type CheckOutcome =
 
 /** Lifetime of a result. Too low: fetches the same files again. Too high: shows outdated results. */
 const KEPT_MS = 3 * 60_000;
-/** Maximum cached results. */
+/** Maximum cached results. Beyond it, the result that nobody has asked for the longest is deleted. */
 const MAX_KEPT = 50;
 
 /** Runs checks, one at a time for each system, and caches their results for some minutes. */
 export class KeptChecks {
   readonly #clock: () => number;
+  /** The least recently requested result first. */
   readonly #kept = new Map<
     string,
     { readonly outcome: Promise<CheckOutcome>; readonly at: number; readonly state: string }
@@ -33,7 +34,11 @@ export class KeptChecks {
     const key = JSON.stringify([systemId, subject]);
     const now = this.#clock();
     const held = this.#kept.get(key);
-    if (held?.state === state && now - held.at < KEPT_MS) return held.outcome;
+    this.#kept.delete(key);
+    if (held?.state === state && now - held.at < KEPT_MS) {
+      this.#kept.set(key, held);
+      return held.outcome;
+    }
     const before = this.#last.get(systemId) ?? Promise.resolve();
     const outcome = before.then(check).then(
       (report): CheckOutcome => ({ report, failure: null }),
