@@ -124,6 +124,19 @@ const faults: Readonly<Record<string, Fault>> = {
   "stands-still": later((document) => (document["data"].stations[0].num_docks_available = 8)),
 };
 
+test("a second read within the limits is compared, and one beyond them is not parsed", () => {
+  const found = (values: number) => {
+    const again = later((document) => {
+      document["last_updated"] = "2026-08-01T11:58:00Z";
+      document["data"].filling = Array.from({ length: values }, () => 0);
+    });
+    const files = filesOf(cleanDocuments());
+    return checkFeed(again.files?.(files) ?? files, { now: FEED_TIME }).findings.map(({ rule }) => rule);
+  };
+  expect(found(1)).toContain("goes-back");
+  expect(found(1_000_001)).toEqual([]);
+});
+
 // oxlint-disable-next-line typescript/no-explicit-any -- tests spoil documents in ways that no type has
 function recordsOf(document: any): any[] {
   return Object.values(document.data)[0] as unknown[];

@@ -11,12 +11,14 @@ export interface ReadAddressOptions extends OutgoingOptions {
   /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
   readonly signal?: AbortSignal | undefined;
+  /** Default: `MAX_TOTAL_BYTES`. */
+  readonly maxTotalBytes?: number;
 }
 
 /** Time limits for one file, and for all files. Too low: slow servers fail. Too high: one check delays the next. */
 const FILE_TIMEOUT_MS = 20_000;
 const TOTAL_TIMEOUT_MS = 90_000;
-/** Maximum bytes of all files. The largest known feed sets have 20 MB. */
+/** Maximum bytes of all files, each read twice at most. The largest known feed sets have 20 MB. */
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 /**
  * Maximum bytes of the files that are parsed here, on the main thread: gbfs.json and system_information.json. They usually
@@ -90,7 +92,7 @@ class AddressReader {
   readonly #ends = AbortSignal.timeout(TOTAL_TIMEOUT_MS);
   /** Requests by address, so that a file is fetched once: several languages often share a file. */
   readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
-  /** Bytes of all files so far. */
+  /** Bytes of all responses so far, those of second requests included: all are in memory until the check ends. */
   #bytes = 0;
 
   constructor(location: URL, options: ReadAddressOptions) {
@@ -152,9 +154,6 @@ class AddressReader {
     const { url, status, bytes, etag, headers } = await this.#request(address, {});
     // A 304 without a condition is an error of the server.
     if (status === 304 || headers === undefined) throw new Error("the answer has no body");
-    this.#bytes += bytes.byteLength;
-    if (this.#bytes > MAX_TOTAL_BYTES)
-      throw new Error(`all files together are larger than ${MAX_TOTAL_BYTES / 1024 / 1024} MiB`);
     const http = {
       isHttps: url.protocol === "https:",
       milliseconds: monotonic() - start,
@@ -167,7 +166,7 @@ class AddressReader {
 
   /** Makes a request. @param conditions the headers that allow a 304. @throws Error that says why it failed */
   async #request(from: URL, conditions: Readonly<Record<string, string>>) {
-    const { signal } = this.#options;
+    const { signal, maxTotalBytes = MAX_TOTAL_BYTES } = this.#options;
     const timeout = AbortSignal.timeout(FILE_TIMEOUT_MS);
     const signals = [timeout, this.#ends, ...(signal === undefined ? [] : [signal])];
     const headers = () => ({
@@ -188,6 +187,9 @@ class AddressReader {
         const { status, ok } = response;
         if (status !== 304 && !ok) throw new Error(`HTTP ${status}`);
         const bytes = status === 304 ? new Uint8Array() : await bodyOf(response);
+        this.#bytes += bytes.byteLength;
+        if (this.#bytes > maxTotalBytes)
+          throw new Error(`all files together are larger than ${maxTotalBytes / 1024 / 1024} MiB`);
         return { url, status, bytes, etag: response.headers.get("etag"), headers: response.headers };
       } finally {
         await close();

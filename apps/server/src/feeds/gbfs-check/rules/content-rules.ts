@@ -1,4 +1,5 @@
 import { openingHoursFrom } from "../../../city/descriptions/fact-values.rules.ts";
+import { parseBounded } from "../../gbfs/bounded-json.ts";
 import { instantFrom, isObject, numberFrom, textFrom } from "../../gbfs/values.ts";
 import { type FeedSet, ttlOf } from "../feed-set.ts";
 import { inData, objectsIn, type PlacedRecord, recordsOf, type Rule, wholeFile, zonesOf } from "./rule.ts";
@@ -393,11 +394,11 @@ function* laterReads(set: FeedSet) {
     const { later } = document.source;
     if (later === undefined) continue;
     try {
-      const content: unknown = JSON.parse(new TextDecoder().decode(later));
+      const content = parseBounded(later);
       if (isObject(content))
         yield { document, later: { at: instantFrom(content["last_updated"]), data: JSON.stringify(content["data"]) } };
     } catch {
-      // The first read reports what is wrong with the file.
+      // It is not JSON, or too large. The first read reports what is wrong with the file.
     }
   }
 }
