@@ -111,6 +111,33 @@ it("a bike leads to its reservations and what was delivered of it, a reservation
   expect((await viewer.call("GET", `/console/v1/systems/${app.systemId}/history?of=ride&id=none`)).status).toBe(404);
 });
 
+it("says whether all was found: of the events at the same time, and of the deliveries", async () => {
+  const { db, systemId } = app;
+  // 502 events were recorded around the start.
+  for (const [limit, isComplete] of [
+    [502, true],
+    [501, false],
+  ] as const)
+    expect(await resourceHistory(app, systemId, "ride-1", [start], limit)).toMatchObject({ isComplete });
+  const deliver = (from: number, to: number) =>
+    db.query(
+      statement(
+        "",
+        `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, resource_id, created_at, status)
+         select $1, $2::timestamptz::date, 'delivery_bike_' || n, 'endpoint_1', 'event_bike_' || n, 'bike.state_changed', 'bike-2',
+           $2::timestamptz + n * interval '1 second', 'succeeded' from generate_series($3::int, $4::int) as n`,
+      ),
+      [systemId, iso(start), from, to],
+    );
+  await deliver(1, 20);
+  const whole = await resourceHistory(app, systemId, "bike-2", []);
+  expect([whole.events.length, whole.isComplete]).toEqual([20, true]);
+  await deliver(21, 21);
+  const newest = await resourceHistory(app, systemId, "bike-2", []);
+  expect([newest.events.length, newest.isComplete]).toEqual([20, false]);
+  expect(newest.events.at(-1)?.id).toBe("event_bike_2");
+});
+
 it("however much happens, a bounded number of events is looked at, by the index of ids; deliveries by that of resources", async () => {
   expect(await resourceHistory(app, app.systemId, "ride-1", [start], 100)).toMatchObject({ isComplete: false });
   const plans: string[] = [];

@@ -22,7 +22,10 @@ interface HistoryEvent {
 export interface ResourceHistory {
   /** The newest first. */
   readonly events: readonly HistoryEvent[];
-  /** False: a search of the events list reached its limit, so events may be missing. */
+  /**
+   * False: a search reached its limit, so events or deliveries are missing. True does not include events that were recorded
+   * more than `LATE_MS` after the change and delivered to nobody.
+   */
   readonly isComplete: boolean;
 }
 
@@ -52,9 +55,9 @@ export async function resourceHistory(
   scanLimit = SCAN_LIMIT,
 ): Promise<ResourceHistory> {
   const windows = await Promise.all(
-    [...new Set(around)].map((at) => listEventsBetween(db, systemId, resourceId, windowAround(at), scanLimit)),
+    [...new Set(around)].map((at) => listEventsBetween(db, systemId, resourceId, windowAround(at), scanLimit + 1)),
   );
-  const deliveries = await resourceDeliveries(db, systemId, resourceId);
+  const { deliveries, isComplete } = await resourceDeliveries(db, systemId, resourceId);
   const found = new Map(windows.flatMap(({ events }) => events).map((event) => [event.id, event]));
   const unknown = [...new Set(deliveries.map((delivery) => delivery.event_id))].filter((id) => !found.has(id));
   for (const event of await listEventsByIds(db, systemId, unknown)) found.set(event.id, event);
@@ -62,7 +65,7 @@ export async function resourceHistory(
   for (const { event_id: id, event: name, created_at: at } of deliveries.toReversed())
     if (!found.has(id)) found.set(id, { id, name, at: at.toISOString() });
   const events = [...found.values()].toSorted(newestFirst).map((event) => withDeliveries(event, deliveries));
-  return { events, isComplete: windows.every(({ scanned }) => scanned < scanLimit) };
+  return { events, isComplete: isComplete && windows.every(({ scanned }) => scanned <= scanLimit) };
 }
 
 /** Returns the events to search around the time of a change, as ranges of ids and of days. */

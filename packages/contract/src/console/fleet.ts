@@ -119,7 +119,7 @@ export type ResourceEvent = z.infer<typeof resourceEvent>;
 const resourceHistory = z
   .object({
     data: z.array(resourceEvent).describe("Newest first, of the days for which events are kept"),
-    is_complete: z.boolean().describe("False: too much happened at the same time to search all of it"),
+    is_complete: z.boolean().describe("False: some events are missing, because too many happened or were delivered"),
   })
   .strict();
 

@@ -327,8 +327,8 @@ export function listNewestDeliveries(
 // Reads the deliveries of each endpoint by the index on `resource_id`.
 const list = statement(
   "webhooks.listOfResource",
-  `select found.id, found.event_id, found.event, found.status, found.created_at, endpoint.partner_id,
-     partners.name as partner_name
+  `select found.id, found.event_id, found.event, found.status, found.created_at, endpoint.id as endpoint_id,
+     endpoint.partner_id, partners.name as partner_name
    from webhook_endpoints endpoint
    join partners on partners.system_id = $1 and partners.id = endpoint.partner_id
    cross join lateral (
@@ -343,7 +343,7 @@ const list = statement(
 /** A delivery of an event about a resource, and the partner that it is for. */
 export interface ResourceDelivery extends Pick<
   Tables["webhook_deliveries"],
-  "id" | "event_id" | "event" | "status" | "created_at"
+  "id" | "endpoint_id" | "event_id" | "event" | "status" | "created_at"
 > {
   readonly partner_id: string;
   readonly partner_name: string;
