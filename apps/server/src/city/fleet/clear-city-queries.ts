@@ -3,6 +3,14 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { forgetDeleted } from "../history/changes-sql-fragments.ts";
 
+// Locks rows by id, as commands do. A deletion alone locks them as they lie in the table.
+const lockRows = (["bikes", "rides", "reservations", "stations", "rider_alerts"] as const).map((table) =>
+  statement(
+    `clearCity.lock.${table}`,
+    `select count(*) as n from (select 1 from ${table} where system_id = $1 order by id for update) as locked`,
+  ),
+);
+
 const deleteBikes = statement(
   "clearCity.bikes",
   "with deleted as (delete from bikes where system_id = $1 returning 1) select count(*) as n from deleted",
@@ -16,18 +24,21 @@ const deleteStations = statement(
 
 const deleteReservations = statement("clearCity.reservations", "delete from reservations where system_id = $1");
 
-/** Tables whose rows refer to stations, bikes and rides or are derived from them. */
+/**
+ * Tables whose rows refer to stations, bikes and rides or are derived from them. `sum_progress` comes before the sums:
+ * whoever writes sums locks it first.
+ */
 const DERIVED = [
   "rider_alerts",
   "removed_bikes",
   "retired_public_ids",
+  "sum_progress",
   "station_hours",
   "flow_days",
   "flow_marks",
   "ride_quarters",
   "fleet_samples",
   "sum_marks",
-  "sum_progress",
   "webhook_station_notices",
   "webhook_threshold_states",
   "webhook_threshold_stations",
@@ -53,10 +64,11 @@ export interface ClearedCity {
 }
 
 /**
- * Deletes the rows of a system's city: in the order in which commands lock them, so that the two cannot deadlock, then the
- * rows of `DERIVED`.
+ * Deletes the rows of a system's city, then the rows of `DERIVED`. First locks the rows in the order in which commands lock
+ * them, so that the two cannot deadlock.
  */
 export async function deleteCity(tx: Transaction, systemId: string): Promise<ClearedCity> {
+  for (const each of lockRows) await tx.query(each, [systemId]);
   const { n: bikes } = oneRow(await tx.query<{ n: number }>(deleteBikes, [systemId]));
   const rides = await tx.query<{ started_at: Date }>(deleteRides, [systemId]);
   await tx.query(deleteReservations, [systemId]);
