@@ -22,6 +22,7 @@ interface PodSpec {
       readonly env: readonly { readonly name: string; readonly value?: string }[];
       readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
       readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+      readonly startupProbe?: Probe;
       readonly readinessProbe?: Probe;
       readonly livenessProbe?: Probe;
       readonly resources: { readonly limits: { readonly memory: string } };
@@ -160,7 +161,7 @@ function quantity(text: string): string {
 async function addressOf(
   engine: Engine,
   { name, spec }: Pod,
-  probe: "readinessProbe" | "livenessProbe",
+  probe: "startupProbe" | "readinessProbe" | "livenessProbe",
 ): Promise<string> {
   const [container] = spec.containers;
   const { path, port } = container[probe]?.httpGet ?? { path: "", port: "" };
@@ -170,7 +171,7 @@ async function addressOf(
 }
 
 async function answersProbes(engine: Engine, pod: Pod, timeoutMs: number): Promise<void> {
-  for (const probe of ["readinessProbe", "livenessProbe"] as const)
+  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const)
     await engine.until(
       `curl --fail --silent --max-time 2 --output ${engine.root}/answer ${await addressOf(engine, pod, probe)}`,
       timeoutMs,

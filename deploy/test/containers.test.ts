@@ -27,6 +27,7 @@ interface Container {
   readonly ports?: readonly { readonly name: string; readonly hostPort?: number }[];
   readonly securityContext: object;
   readonly resources: object;
+  readonly startupProbe?: Probe;
   readonly readinessProbe?: Probe;
   readonly livenessProbe?: Probe;
 }
@@ -142,6 +143,7 @@ describe("the Kubernetes manifests", () => {
       expect(template?.spec.terminationGracePeriodSeconds).toBe(40);
       expect(template?.metadata.labels).toMatchObject(spec?.selector?.matchLabels ?? { none: "" });
       const ports = container?.ports?.map(({ name }) => name);
+      expect(container?.startupProbe?.httpGet).toEqual({ path: "/readyz", port: ports?.[0] });
       expect(container?.readinessProbe?.httpGet).toEqual({ path: "/readyz", port: ports?.[0] });
       expect(container?.livenessProbe?.httpGet).toEqual({ path: "/healthz", port: ports?.[0] });
       expect(container?.args).toContain(ports?.[0] === "http" ? "api" : "worker");
