@@ -280,14 +280,19 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     ...{ onError: mailing.failed, watch: mailing.watch },
     observe: metrics.mails.mailed,
   });
+  let isClosed = false;
   metrics.watch({
     inFlight: () => dispatcher.inFlight(),
     backlog: async () => Promise.all((await systems()).map((systemId) => readBacklog({ db, clock }, systemId))),
-    onError,
+    onError: (error) => {
+      // What is read while the process closes may fail because the database closes too.
+      if (!isClosed) onError(error);
+    },
   });
   return {
     ...dispatcher,
     async close() {
+      isClosed = true;
       watch.stop();
       await Promise.all([dispatcher.close(), outbox.close()]);
     },

@@ -100,6 +100,24 @@ test("closes at once, though a reading hangs", async () => {
   await cut.promise;
 });
 
+test("a reading that fails because the process closes is not logged", async () => {
+  const asked = Promise.withResolvers<void>();
+  const reading = Promise.withResolvers<string>();
+  const warnings: unknown[] = [];
+  const text = () => {
+    asked.resolve();
+    return reading.promise;
+  };
+  const { url, close } = await start({ metrics: { text }, logger: { warn: (detail) => warnings.push(detail) } });
+  const answer = ask(`${url}/metrics`).catch(() => "cut");
+  await asked.promise;
+  await close();
+  open.length = 0;
+  reading.reject(new Error("the database is closed"));
+  expect(await answer).toBe("cut");
+  expect(warnings).toEqual([]);
+});
+
 test("readiness is told here too, for processes that answer nothing else", async () => {
   let verdict = (): Promise<readonly string[]> => Promise.resolve([]);
   const { url } = await start({ ready: () => verdict() });

@@ -51,7 +51,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     else if (path === "/readyz") showReadiness(response, ready);
     else if (path !== "/metrics")
       answer(response, 404, "text/plain", "Only GET /metrics, /healthz and /readyz are here.\n");
-    else showMetrics(response, formatFor(headers.accept), { metrics, logger });
+    else showMetrics(response, formatFor(headers.accept), { metrics, logger, isOpen: () => server.listening });
   });
   await listen(server, host, port);
   return { url: addressOf(server, host), close: () => close(server) };
@@ -87,11 +87,13 @@ function formatFor(accept = ""): MetricsFormat {
 function showMetrics(
   response: ServerResponse,
   format: MetricsFormat,
-  { metrics, logger }: Pick<MetricsServerOptions, "metrics" | "logger">,
+  { metrics, logger, isOpen }: Pick<MetricsServerOptions, "metrics" | "logger"> & { readonly isOpen: () => boolean },
 ): void {
   metrics.text(format).then(
     (text) => answer(response, 200, CONTENT_TYPES[format], text),
     (error: unknown) => {
+      // What the metrics read, such as the database, closes with the process: nothing is wrong, and nobody waits.
+      if (!isOpen()) return;
       logger.warn({ err: error }, "metrics cannot be read");
       answer(response, 500, "text/plain", "The metrics cannot be read; the log says why.\n");
     },
