@@ -109,7 +109,7 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   const kill = async () => {
     running.delete(pid);
     // PostgreSQL has its own session, but it is still a descendant of the service's process.
-    for (const each of [pid, ...(await descendantsOf(pid))]) process.kill(each, "SIGKILL");
+    for (const each of [pid, ...(await descendantsOf(pid))]) killIfRunning(each);
     await exited;
   };
   running.set(pid, kill);
@@ -132,6 +132,15 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
       await exited;
     },
   };
+}
+
+/** Sends SIGKILL, unless the process has ended since it was listed. */
+function killIfRunning(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** Measures the memory of the service with the demo city, without simulated rides: at rest, and while lists are read. */
