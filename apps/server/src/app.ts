@@ -67,7 +67,7 @@ import {
   recordUses,
 } from "./partners/keys/service.ts";
 import type { Branding } from "./runtime/startup/dashboard-pages.ts";
-import { sandboxRoutes, sufferFaults } from "./sandbox/routes.ts";
+import { sandboxRoutes, simulateFaults } from "./sandbox/routes.ts";
 import { createPageCache, type PageCache } from "./storage/background/page-cache.ts";
 import { openRequestConnections, type RequestConnections } from "./storage/db/connections.ts";
 import type { Database } from "./storage/db/database.ts";
@@ -456,7 +456,7 @@ function registerAuthorization(
     compromisedKeys: { keys, limiter: compromises, refusedRequests, ...markingOfKeys(options) },
   });
   // Simulated failures of sandboxes. The key, which is known from here on, tells whether its sandbox has any.
-  sufferFaults(http, options);
+  simulateFaults(http, options);
 }
 
 /** Returns the functions that mark compromised keys in the database, and report a failure of that. */

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Client, Response } from "undici";
-import { judgeAddress, lookUpLikeSystem, portOf, resolveName } from "../outbound/addresses/address-guard.ts";
+import { checkAddress, lookUpLikeSystem, portOf, resolveName } from "../outbound/addresses/address-guard.ts";
 import {
   type ConnectLimits,
   type ConnectOptions,
@@ -161,13 +161,13 @@ export function createAddressRule(location: URL, publicHosts: PublicHosts = new 
   return {
     /** Returns why an address that a URL resolves to must not be called; undefined when it may. */
     reject: (address: string, url: URL): string | undefined => {
-      const verdict = judgeAddress(address);
+      const verdict = checkAddress(address);
       if (verdict.ok || (isConfigured(url) && !publicHosts.has(location, port))) return undefined;
       return `${url.hostname}: ${verdict.message} Only public addresses are called, and the host that was configured`;
     },
     /** Notes the address at which a URL was reached; null: it is not known. */
     reached: (url: URL, address: string | null): void => {
-      if (address !== null && isConfigured(url) && judgeAddress(address).ok) publicHosts.add(location, port);
+      if (address !== null && isConfigured(url) && checkAddress(address).ok) publicHosts.add(location, port);
     },
   };
 }

@@ -86,12 +86,12 @@ const TIMEOUT_MS = 30_000;
  * Makes requests to a sandbox fail as its partner has asked. Register it before the routes. Other requests cost nothing: the
  * key tells whether its sandbox has faults.
  */
-export function sufferFaults(app: FastifyInstance, context: CommandContext): void {
+export function simulateFaults(app: FastifyInstance, context: CommandContext): void {
   app.addHook("preHandler", (request, reply, done) => {
     const { caller, routeOptions } = request;
     if (caller?.key.has_faults !== true || !routeOptions.url?.startsWith("/v1/")) done();
     // oxlint-disable-next-line promise/no-callback-in-promise
-    else suffer(context, request, reply).then((isHandled) => isHandled || done(), done);
+    else simulateFault(context, request, reply).then((isHandled) => isHandled || done(), done);
   });
 }
 
@@ -100,7 +100,7 @@ export function sufferFaults(app: FastifyInstance, context: CommandContext): voi
  * @returns whether the request gets no answer: its connection is closed later
  * @throws ServiceError the simulated error
  */
-async function suffer(context: CommandContext, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+async function simulateFault(context: CommandContext, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   const { systemId } = partnerOf(request);
   const fault = await takeFault(context, systemId, `${request.method} ${request.routeOptions.url ?? ""}`);
   switch (fault?.status) {

@@ -2,7 +2,7 @@ import type { MultiPolygon } from "@bikeshare/contract";
 import { isMdsTransition, mdsToldStates, mdsToldTypes, mdsTransitions } from "@bikeshare/contract/mds";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { jurisdictionOf, toldEvents } from "./jurisdiction.rules.ts";
+import { jurisdictionOf, agencyEvents } from "./jurisdiction.rules.ts";
 
 type Ring = MultiPolygon["coordinates"][number][number];
 
@@ -76,7 +76,7 @@ const allowed = new Set([
 ]);
 
 it.each(mdsTransitions.flatMap(({ from, type, to }) => from.map((before) => ({ before, type, to }))))(
-  "$before to $to by $type over the boundary is told as transitions that MDS has, in order and in their own time",
+  "$before to $to by $type over the boundary is events as transitions that MDS has, in order and in their own time",
   ({ before, type, to }) => {
     expect(isMdsTransition(before, type, to)).toBe(true);
     for (const [isFromInside, isToInside] of [
@@ -88,34 +88,34 @@ it.each(mdsTransitions.flatMap(({ from, type, to }) => from.map((before) => ({ b
       const at = new Date(1_000_000);
       const ride_id = type.startsWith("trip_") ? "r" : null;
       const row = { id: "e", at, vehicle_state: to, event_type: type, ride_id, from_state: before };
-      const told = toldEvents(
+      const events = agencyEvents(
         { ...row, lat: isToInside ? 1 : -1, lon: 0, from_lat: isFromInside ? 1 : -1, from_lon: 0 },
         (lat) => lat > 0,
       );
       let state: string = isFromInside ? before : "elsewhere";
-      for (const each of told) {
+      for (const each of events) {
         expect(allowed).toContain(`${state} ${each.type} ${each.state}`);
         expect(mdsToldTypes).toContain(each.type);
         expect(mdsToldStates).toContain(each.state);
         state = each.state;
       }
       expect(state).toBe(isToInside ? to : "elsewhere");
-      const times = told.map((each) => each.at.getTime());
+      const times = events.map((each) => each.at.getTime());
       expect(times).toEqual(times.toSorted((a, b) => a - b));
       expect(new Set(times).size).toBe(times.length);
       // The log leaves 6 ms before the event of a move, into which the derived events must fit.
       expect(times.every((time) => time > at.getTime() - 6 && time <= at.getTime())).toBe(true);
-      expect(new Set(told.map(({ part }) => part)).size).toBe(told.length);
+      expect(new Set(events.map(({ part }) => part)).size).toBe(events.length);
     }
   },
 );
 
-it("an event that happened where the one before did is told as it is, or not at all", () => {
+it("an event that happened where the one before did is events as it is, or not at all", () => {
   const row = { id: "e", at: new Date(5), vehicle_state: "reserved", event_type: "reservation_start" } as const;
   const still = { ...row, ride_id: null, from_state: null, from_lat: null, from_lon: null, lon: 0 };
   const isNorth = (lat: number) => lat > 0;
   const same = { state: "reserved", type: "reservation_start", at: new Date(5) };
-  expect(toldEvents({ ...still, lat: 1 }, isNorth)).toEqual([same]);
-  expect(toldEvents({ ...still, lat: -1 }, isNorth)).toEqual([]);
-  expect(toldEvents({ ...still, lat: null }, isNorth)).toEqual([same]);
+  expect(agencyEvents({ ...still, lat: 1 }, isNorth)).toEqual([same]);
+  expect(agencyEvents({ ...still, lat: -1 }, isNorth)).toEqual([]);
+  expect(agencyEvents({ ...still, lat: null }, isNorth)).toEqual([same]);
 });

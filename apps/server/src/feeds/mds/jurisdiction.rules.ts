@@ -84,7 +84,7 @@ export interface MovedEvent extends Position {
  * An event that an agency reads: an event of the log, or an event that is derived from it because the vehicle crossed the
  * agency's boundary.
  */
-export interface ToldEvent {
+export interface AgencyEvent {
   readonly state: MdsToldState;
   readonly type: MdsToldType;
   readonly at: Date;
@@ -99,28 +99,32 @@ export interface ToldEvent {
  * `elsewhere`: the agency reads that it left and that it came back, and nothing in between. A vehicle without a known
  * position counts as inside.
  */
-export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly ToldEvent[] {
+export function agencyEvents(event: MovedEvent, isWithin: Jurisdiction): readonly AgencyEvent[] {
   const within = ({ lat, lon }: Position) => lat === null || lon === null || isWithin(lat, lon);
   const { vehicle_state: state, event_type: type, from_state: before, from_lat, from_lon, at } = event;
   // Whether the vehicle is within the boundary now, and whether it was at its previous event.
   const isIn = within(event);
   const wasIn = before === null ? isIn : within({ lat: from_lat, lon: from_lon });
-  const same: ToldEvent = { state, type, at };
+  const same: AgencyEvent = { state, type, at };
   if (wasIn === isIn || before === null) return isIn ? [same] : [];
   // It was on a trip, and this event belongs to the trip, such as its end.
   const isByTrip = before === "on_trip" && event.ride_id !== null;
   if (isIn) {
-    if (isByTrip) return placed(at, [told("on_trip", "trip_enter_jurisdiction"), same]);
+    if (isByTrip) return placed(at, [derivedEvent("on_trip", "trip_enter_jurisdiction"), same]);
     // The vehicle came back without a trip: the operator picked it up outside, and may have brought it in.
-    if (state === "removed") return placed(at, [told("removed", "rebalance_pick_up")]);
-    const rest = pathTo("available", state, type).map((step) => told(step.to, step.type));
-    return placed(at, [told("removed", "rebalance_pick_up"), told("available", "provider_drop_off"), ...rest]);
+    if (state === "removed") return placed(at, [derivedEvent("removed", "rebalance_pick_up")]);
+    const rest = pathTo("available", state, type).map((step) => derivedEvent(step.to, step.type));
+    return placed(at, [
+      derivedEvent("removed", "rebalance_pick_up"),
+      derivedEvent("available", "provider_drop_off"),
+      ...rest,
+    ]);
   }
-  if (isByTrip) return placed(at, [told("elsewhere", "trip_leave_jurisdiction")]);
+  if (isByTrip) return placed(at, [derivedEvent("elsewhere", "trip_leave_jurisdiction")]);
   const steps: readonly (readonly [MdsToldState, MdsToldType])[] = waysOut[before];
   return placed(
     at,
-    steps.map(([to, by]) => ({ ...told(to, by), isBefore: true })),
+    steps.map(([to, by]) => ({ ...derivedEvent(to, by), isBefore: true })),
   );
 }
 
@@ -139,7 +143,7 @@ const waysOut: Readonly<Record<MdsVehicleState, readonly (readonly [MdsToldState
 })();
 
 /** Returns an event that is derived from an event of the log. */
-function told(state: MdsToldState, type: MdsToldType): Omit<ToldEvent, "at"> {
+function derivedEvent(state: MdsToldState, type: MdsToldType): Omit<AgencyEvent, "at"> {
   return { state, type, part: type };
 }
 
@@ -147,7 +151,7 @@ function told(state: MdsToldState, type: MdsToldType): Omit<ToldEvent, "at"> {
  * Gives events times one millisecond apart, the last event at `at`. The log leaves enough milliseconds after the previous
  * event.
  */
-function placed(at: Date, events: readonly Omit<ToldEvent, "at">[]): ToldEvent[] {
+function placed(at: Date, events: readonly Omit<AgencyEvent, "at">[]): AgencyEvent[] {
   const last = events.length - 1;
   return events.map((event, index) => ({ ...event, at: new Date(at.getTime() - (last - index)) }));
 }

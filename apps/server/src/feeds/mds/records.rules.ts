@@ -7,7 +7,7 @@ import {
   type MdsVehicleStatus,
 } from "@bikeshare/contract/mds";
 import type { VehicleEvent } from "../../city/fleet/vehicle-events.rules.ts";
-import { type Jurisdiction, toldEvents } from "./jurisdiction.rules.ts";
+import { type Jurisdiction, agencyEvents } from "./jurisdiction.rules.ts";
 import type { UuidNames } from "./names.rules.ts";
 import type { EventRow, PointRow, TripRow, VehicleRow } from "./queries.ts";
 
@@ -46,7 +46,7 @@ export function vehicleRecord(row: VehicleRow, { providerId, uuid }: RecordConte
 export function eventRecords(row: EventRow, { providerId, uuid, isWithin }: RecordContext): readonly MdsEvent[] {
   const { lat, lon, from_lat: fromLat, from_lon: fromLon } = row;
   if (lat === null || lon === null) return [];
-  return toldEvents(row, isWithin).map(({ state, type, at, part, isBefore = false }) => ({
+  return agencyEvents(row, isWithin).map(({ state, type, at, part, isBefore = false }) => ({
     // An event that was derived from the log's event needs an id of its own, which is the same at each request.
     event_id: part === undefined ? row.id : uuid("event", `${row.id} ${part}`),
     device_id: uuid("device", row.bike_id),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import ipaddr from "ipaddr.js";
 import { describe, expect, it } from "vitest";
 import { formatIp as format, type IpNumber, ipRange } from "../../../test/ip-range.ts";
-import { judgeAddress, NetworkList, refusedIpv4, refusedIpv6 } from "./address-guard.ts";
+import { checkAddress, NetworkList, refusedIpv4, refusedIpv6 } from "./address-guard.ts";
 
 const strict = new NetworkList([]);
 const allowing = (...networks: string[]) => new NetworkList(networks);
@@ -38,12 +38,12 @@ describe("addresses", () => {
     const exempt = [...publicInside, translator].map(ipRange);
     const isExempt = (value: bigint) =>
       exempt.some((each) => each.family === family && value >= each.first && value <= each.last);
-    expect(judgeAddress(format({ family, value: first }), strict)).toMatchObject({ ok: false });
-    expect(judgeAddress(format({ family, value: last }), strict)).toMatchObject({ ok: false });
+    expect(checkAddress(format({ family, value: first }), strict)).toMatchObject({ ok: false });
+    expect(checkAddress(format({ family, value: last }), strict)).toMatchObject({ ok: false });
     fc.assert(
       fc.property(fc.bigInt({ min: first, max: last }), (value) => {
         fc.pre(!isExempt(value));
-        const verdict = judgeAddress(format({ family, value }), strict);
+        const verdict = checkAddress(format({ family, value }), strict);
         expect(!verdict.ok && verdict.message).toContain(" is an address of ");
       }),
     );
@@ -56,7 +56,7 @@ describe("addresses", () => {
       const inAnother = refused
         .map(ipRange)
         .some((each) => each.family === family && value >= each.first && value <= each.last);
-      expect(judgeAddress(format({ family, value }), strict).ok, format({ family, value })).toBe(!inAnother);
+      expect(checkAddress(format({ family, value }), strict).ok, format({ family, value })).toBe(!inAnother);
     }
   });
 
@@ -65,7 +65,7 @@ describe("addresses", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }), (value) => {
         const inside = ranges.some(({ first, last }) => value >= first && value <= last);
-        expect(judgeAddress(format({ family: 4, value }), strict).ok).toBe(!inside);
+        expect(checkAddress(format({ family: 4, value }), strict).ok).toBe(!inside);
       }),
       { numRuns: 1000 },
     );
@@ -112,7 +112,7 @@ describe("addresses", () => {
     ["localhost", "invalid"],
     ["", "invalid"],
   ])("refuses %s as %s", (address, reason) => {
-    expect(judgeAddress(address, strict)).toMatchObject({ ok: false, reason });
+    expect(checkAddress(address, strict)).toMatchObject({ ok: false, reason });
   });
 
   it.each([
@@ -124,22 +124,22 @@ describe("addresses", () => {
     "2606:4700:4700::1111",
     "101::1",
   ])("lets through %s", (address) => {
-    expect(judgeAddress(address, strict)).toEqual({ ok: true, named: false });
+    expect(checkAddress(address, strict)).toEqual({ ok: true, named: false });
   });
 
   it("lets through what the operator has named, and nothing beside it", () => {
     const rules = allowing("127.0.0.0/8", "fd00::/8", "10.1.2.3");
     for (const address of ["127.0.0.1", "127.255.255.255", "::ffff:127.0.0.1", "fd12::1", "10.1.2.3"]) {
-      expect(judgeAddress(address, rules), address).toEqual({ ok: true, named: true });
+      expect(checkAddress(address, rules), address).toEqual({ ok: true, named: true });
     }
     for (const address of ["::1", "128.0.0.0", "126.255.255.255"]) {
-      expect(judgeAddress(address, rules), address).not.toEqual({ ok: true, named: true });
+      expect(checkAddress(address, rules), address).not.toEqual({ ok: true, named: true });
     }
     for (const address of ["10.1.2.4", "fc00::1", "::7f00:1", "64:ff9b::7f00:1", "2002:7f00:1::"]) {
-      expect(judgeAddress(address, rules), address).toMatchObject({ ok: false });
+      expect(checkAddress(address, rules), address).toMatchObject({ ok: false });
     }
-    expect(judgeAddress("1.1.1.1", allowing("0.0.0.0/0"))).toEqual({ ok: true, named: true });
-    expect(judgeAddress("10.0.0.9", allowing("10.0.0.1/24"))).toEqual({ ok: true, named: true });
+    expect(checkAddress("1.1.1.1", allowing("0.0.0.0/0"))).toEqual({ ok: true, named: true });
+    expect(checkAddress("10.0.0.9", allowing("10.0.0.1/24"))).toEqual({ ok: true, named: true });
   });
 
   it("never lets through what ipaddr.js calls anything but ordinary, except the public anycast services", () => {
@@ -154,7 +154,7 @@ describe("addresses", () => {
     fc.assert(
       fc.property(fc.oneof(v4, v6, special), (address) => {
         const text = format(address);
-        if (!judgeAddress(text, strict).ok) return;
+        if (!checkAddress(text, strict).ok) return;
         const theirs = ipaddr.parse(text);
         const isExempt = exempt.some((network) => theirs.kind() === "ipv6" && theirs.match(network));
         expect(
@@ -168,7 +168,7 @@ describe("addresses", () => {
 
   it("judges every spelling of an address as it judges the URL parser's", () => {
     const verdict = (address: string) => {
-      const { ok, ...rest } = judgeAddress(address, strict);
+      const { ok, ...rest } = checkAddress(address, strict);
       return { ok, reason: "reason" in rest && rest.reason };
     };
     fc.assert(

@@ -2,7 +2,7 @@ import { lookup, Resolver } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
-// Decides which IP addresses the service may call (`judgeAddress`), and looks up the addresses of names.
+// Decides which IP addresses the service may call (`checkAddress`), and looks up the addresses of names.
 
 /** ::ffff:0:0/96: how an IPv6 socket writes IPv4 addresses (RFC 4291). */
 const mappedIpv4 = new BlockList();
@@ -128,7 +128,7 @@ type AddressVerdict =
  * operator has allowed. The same rule applies to an address in a URL, to each address that DNS returns for a name, and to
  * the peer of an open connection.
  */
-export function judgeAddress(address: string, allowNetworks?: NetworkList): AddressVerdict {
+export function checkAddress(address: string, allowNetworks?: NetworkList): AddressVerdict {
   if (address.includes("%")) {
     return { ok: false, reason: "zone", message: "The address has a zone of this machine (%)." };
   }

@@ -242,7 +242,7 @@ export async function connectTo(url: URL, options: ConnectOptions): Promise<Conn
   if (literal === undefined) timings.dns = monotonic() - lookupStartedAt;
   if (!("addresses" in answer)) return fail(answer);
 
-  const judged = judgeAddresses(url, answer.addresses, refuse);
+  const judged = checkAddresses(url, answer.addresses, refuse);
   if (!("addresses" in judged)) return fail(judged);
 
   const connectStartedAt = monotonic();
@@ -276,7 +276,7 @@ export async function connectTo(url: URL, options: ConnectOptions): Promise<Conn
 const MAX_ADDRESSES = 100;
 
 /** Rejects all addresses of a name if one is rejected: an owner who mixes it in cannot be trusted with the others. */
-function judgeAddresses(
+function checkAddresses(
   url: URL,
   addresses: readonly string[],
   refuse: ConnectOptions["refuse"],

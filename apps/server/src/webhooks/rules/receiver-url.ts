@@ -1,6 +1,6 @@
 import {
   isLoopbackName,
-  judgeAddress,
+  checkAddress,
   literalAddress,
   loopbackAddresses,
   type NetworkList,
@@ -71,7 +71,7 @@ export function refuseReceiverAddress(
   { protocol, hostname }: URL,
   { allowNetworks }: AddressRules,
 ): string | undefined {
-  const verdict = judgeAddress(address, allowNetworks);
+  const verdict = checkAddress(address, allowNetworks);
   if (!verdict.ok) return `${hostname}: ${verdict.message} ${howToAllow}`;
   if (protocol === "https:" || verdict.named) return undefined;
   return `${hostname} leads to ${address}, which the operator has not named in WEBHOOK_ALLOW_NETWORKS; use https there.`;
@@ -144,7 +144,7 @@ function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined
   // The addresses of a name are judged later. Plain http can only succeed there if the operator has named a network.
   if (addresses.length === 0) return isPlain && rules.allowNetworks.networks.length === 0 ? refusePlain() : undefined;
 
-  const verdicts = addresses.map((address) => judgeAddress(address, rules.allowNetworks));
+  const verdicts = addresses.map((address) => checkAddress(address, rules.allowNetworks));
   // One accepted address is enough for localhost, because its addresses are fixed and do not come from DNS.
   if (verdicts.some((verdict) => verdict.ok && (verdict.named || !isPlain))) return undefined;
   const refused = verdicts.find((verdict) => !verdict.ok);
