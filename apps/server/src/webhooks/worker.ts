@@ -241,6 +241,24 @@ function reportSetAside({ logger, metrics }: WebhookWorkerOptions) {
   };
 }
 
+/** Shows the backlog in the metrics. @returns a function that is called when the process closes: the database closes too */
+function watchBacklog(
+  { db, clock, metrics }: Pick<WebhookWorkerOptions, "db" | "clock" | "metrics">,
+  dispatcher: Dispatcher,
+  systems: () => Promise<readonly string[]>,
+  onError: (error: unknown) => void,
+): () => void {
+  let isReported = true;
+  metrics.watch({
+    inFlight: () => dispatcher.inFlight(),
+    backlog: async () => Promise.all((await systems()).map((systemId) => readBacklog({ db, clock }, systemId))),
+    onError: (error) => {
+      if (isReported) onError(error);
+    },
+  });
+  return () => void (isReported = false);
+}
+
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { db, clock, ids, logger, metrics, mailer, cipher, publicUrl } = options;
@@ -280,19 +298,11 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     ...{ onError: mailing.failed, watch: mailing.watch },
     observe: metrics.mails.mailed,
   });
-  let isClosed = false;
-  metrics.watch({
-    inFlight: () => dispatcher.inFlight(),
-    backlog: async () => Promise.all((await systems()).map((systemId) => readBacklog({ db, clock }, systemId))),
-    onError: (error) => {
-      // What is read while the process closes may fail because the database closes too.
-      if (!isClosed) onError(error);
-    },
-  });
+  const stopReporting = watchBacklog(options, dispatcher, systems, onError);
   return {
     ...dispatcher,
     async close() {
-      isClosed = true;
+      stopReporting();
       watch.stop();
       await Promise.all([dispatcher.close(), outbox.close()]);
     },
