@@ -446,6 +446,10 @@ it("has the trips of before the first agency for one that the operator gives the
   const hour = hourOf(begun);
   const given = await mds.get(`/mds/trips?end_time=${hour}`, other.key.key);
   expect(mdsTrips.parse(await given.json()).trips).toHaveLength(1);
+  // In the first hour, too, an agency reads no trip that ended before.
+  const later = await mds.agency({ tripsSince: new Date(begun + 10 * 60_000 + 1) });
+  const first = await mds.get(`/mds/trips?end_time=${hour}`, later.key.key);
+  expect([first.status, mdsTrips.parse(await first.json()).trips]).toEqual([200, []]);
   expect((await mds.get(`/mds/trips?end_time=${hourOf(begun - HOUR)}`, other.key.key)).status).toBe(404);
   expect((await mds.get(`/mds/events/historical?event_time=${hour}`, other.key.key)).status).toBe(404);
   await read(`/mds/trips?end_time=${hour}`, 404);

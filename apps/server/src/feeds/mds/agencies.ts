@@ -20,7 +20,10 @@ import { leftOutFields, type RequirementFile } from "./requirements.rules.ts";
 export interface AgencyChange {
   /** The time zone of its monthly reports, an IANA name; null: the system's time zone. */
   readonly timeZone?: string | null | undefined;
-  /** The agency reads trips that ended at or after this time; null: at or after the start of the vehicle log. */
+  /**
+   * The agency reads trips that ended at or after this time, and the whole report of the month of this time; null: the start
+   * of the vehicle log.
+   */
   readonly tripsSince?: Date | null | undefined;
   /** The area that the agency is responsible for; null: everywhere. */
   readonly boundary?: MultiPolygon | null | undefined;

@@ -11,7 +11,8 @@ export type AgencySettings = Pick<
 
 const insertRow = statement(
   "mds.insertAgency",
-  `insert into agencies (system_id, partner_id, agency_id, time_zone, trips_since, boundary, requirements, left_out, boundary_hash)
+  `insert into agencies
+     (system_id, partner_id, agency_id, time_zone, trips_since, boundary, requirements, left_out, boundary_hash)
    values ($1, $2, $3, $4, $5, $6::json, $7, $8, md5($6::json::text))`,
 );
 
@@ -103,7 +104,7 @@ const listMonthRows = statement(
    order by month desc limit $4`,
 );
 
-/** Returns the months of a period in a time zone, the newest first, each with its end. */
+/** Returns the latest months of a period in a time zone, the newest first, each with its end. */
 export function listMonths(
   db: Queryable,
   {

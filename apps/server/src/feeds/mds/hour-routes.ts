@@ -11,7 +11,7 @@ import { mdsErrorJson } from "../../http/errors.ts";
 import { createPlaces, type Places } from "../../http/places.ts";
 import { leaveOut, type RecordList } from "./left-out.rules.ts";
 import type { RecordContext } from "./records.rules.ts";
-import { type Agency, agencyOf, type AgencyReads, recordRead, type SettledHour } from "./service.ts";
+import { type Agency, agencyOf, type AgencyReads, type HourContent, recordRead } from "./service.ts";
 
 /** The dependencies of the routes for hours. */
 export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
@@ -52,7 +52,7 @@ interface HourCall {
 }
 
 /** A list that agencies read hour by hour, such as trips. */
-interface HourList<Row, Opened = SettledHour<Row>> {
+interface HourList<Row, Opened = HourContent<Row>> {
   readonly path: string;
   /** The field of the response that holds the list. */
   readonly list: RecordList;
@@ -76,11 +76,11 @@ export async function answerHour<Row>(
   context: HourContext,
   call: HourCall,
   hour: number,
-  { open, ...list }: HourList<Row, SettledHour<Row> | undefined>,
+  { open, ...list }: HourList<Row, HourContent<Row> | undefined>,
 ) {
   const agency = await agencyOf(context, partnerOf(call.request));
-  const settled = await open(agency);
-  if (settled !== undefined) return sendHour(context, call, hour, { ...list, agency, settled });
+  const content = await open(agency);
+  if (content !== undefined) return sendHour(context, call, hour, { ...list, agency, content });
   call.reply.header("content-type", MDS_MEDIA_TYPE);
   return { status: 202 as const, body: jsonBody<never>(NOT_SETTLED) };
 }
@@ -96,13 +96,13 @@ export async function answerAnyHour<Row>(
   { open, ...list }: HourList<Row>,
 ) {
   const agency = await agencyOf(context, partnerOf(call.request));
-  return sendHour(context, call, hour, { ...list, agency, settled: await open(agency) });
+  return sendHour(context, call, hour, { ...list, agency, content: await open(agency) });
 }
 
 /** An hour of a list, for one agency. */
 interface OpenedHour<Row> extends Omit<HourList<Row>, "open"> {
   readonly agency: Agency;
-  readonly settled: SettledHour<Row>;
+  readonly content: HourContent<Row>;
 }
 
 /** Answers with an hour, or with 304. Writes the hour while it reads it. */
@@ -110,12 +110,12 @@ async function sendHour<Row>(
   context: HourContext,
   { request, reply }: HourCall,
   hour: number,
-  { path, list, records, agency, settled }: OpenedHour<Row>,
+  { path, list, records, agency, content }: OpenedHour<Row>,
 ) {
   reply.header("content-type", MDS_MEDIA_TYPE);
   // The ETag depends on everything that determines the body, such as the fields that are left out and the boundary.
   const given = `${JSON.stringify(agency.leftOut[list] ?? [])} ${agency.boundaryHash}`;
-  const sent = `${agency.providerId} ${path} ${hour} ${settled.version} ${given}`;
+  const sent = `${agency.providerId} ${path} ${hour} ${content.version} ${given}`;
   const etag = `W/"${hash("sha1", sent, "base64url")}"`;
   reply.header("etag", etag);
   reply.header("cache-control", "private, no-cache");
@@ -138,17 +138,17 @@ async function sendHour<Row>(
     leave();
     throw error;
   }
-  const document = Readable.from(documentText(list, settled, recordsOf), STREAMED).once("close", leave);
+  const document = Readable.from(documentText(list, content, recordsOf), STREAMED).once("close", leave);
   return { status: 200 as const, body: document as never };
 }
 
 /** Options of a stream that makes each part of the document only after the previous part was sent. */
 const STREAMED = { objectMode: false, highWaterMark: 1 };
 
-/** Yields the document in parts, one for each batch of rows. */
+/** Yields the document in parts: its beginning, one part for each batch of rows that has records, and its end. */
 async function* documentText<Row>(
   list: string,
-  { batches }: SettledHour<Row>,
+  { batches }: HourContent<Row>,
   recordsOf: (row: Row) => readonly object[],
 ): AsyncGenerator<string> {
   yield `{"version":"${MDS_VERSION}","${list}":[`;

@@ -25,7 +25,8 @@ export interface AgencyRow extends Pick<
 const findAgencyRow = statement(
   "mds.findAgency",
   `select agency.partner_id, agency.agency_id, agency.time_zone, agency.trips_since, agency.boundary_hash,
-     case when agency.boundary_hash = any($3::text[]) then null else agency.boundary end as new_boundary, agency.left_out, provider.provider_id, provider.namespace, provider.logged_since
+     case when agency.boundary_hash = any($3::text[]) then null else agency.boundary end as new_boundary,
+     agency.left_out, provider.provider_id, provider.namespace, provider.logged_since
    from agencies agency join mds_providers provider on provider.system_id = $1
    where agency.system_id = $1 and agency.partner_id = $2`,
 );
@@ -100,7 +101,8 @@ const vehicle = `b.id, b.number, b.last_event, b.vehicle_state, b.station_id, b.
   coalesce((${event} ->> 'lat')::double precision, s.lat) as event_lat,
   coalesce((${event} ->> 'lon')::double precision, s.lon) as event_lon,
   coalesce((${event} #>> '{from,lat}')::double precision, origin.lat) as from_lat,
-  coalesce((${event} #>> '{from,lon}')::double precision, origin.lon) as from_lon, ${FORM_FACTOR} as form_factor, ${PROPULSION_TYPE} as propulsion_type`;
+  coalesce((${event} #>> '{from,lon}')::double precision, origin.lon) as from_lon,
+  ${FORM_FACTOR} as form_factor, ${PROPULSION_TYPE} as propulsion_type`;
 const from = `from bikes b
   left join stations s on s.system_id = $1 and s.id = ${event} ->> 'station_id'
   left join stations origin on origin.system_id = $1 and origin.id = ${event} #>> '{from,station_id}'
@@ -275,7 +277,7 @@ export async function findStateOfHour(
   return oneRow(await db.query<{ n: number; recorded_at: Date | null }>(stateOfHour, [systemId, day, start, to]));
 }
 
-/** A ride that has ended, with the positions of its start and end: those that the ride has, or those of its stations. */
+/** A completed ride, with the positions of its start and end: those that the ride has, or those of its stations. */
 export interface TripRow extends Pick<
   Tables["rides"],
   "id" | "bike_id" | "started_at" | "updated_at" | "standard_cost" | "actual_cost" | "currency"
@@ -289,7 +291,7 @@ export interface TripRow extends Pick<
   readonly end_lon: number | null;
   /** Whether its bike has a lasting id. */
   readonly is_named: boolean;
-  /** Whether it ended at a virtual station; null: it ended outside a station. */
+  /** Whether it ended at a virtual station; null: it ended outside a station, or at one that no longer exists. */
   readonly is_virtual_end: boolean | null;
 }
 
@@ -317,7 +319,7 @@ const stateOfTripHour = statement(
   `select count(*) as n, max(r.updated_at) as recorded_at ${endedIn}`,
 );
 
-/** Returns rides that ended in an hour and follow a position, in the order of their ends. */
+/** Returns completed rides that ended in an hour and follow a position, in the order of their ends. */
 export function listTrips(
   db: QueryRunner,
   systemId: string,
@@ -328,7 +330,7 @@ export function listTrips(
   return db.query<TripRow>(listTripRows, [systemId, start, to, after.ended_at, after.id, limit]);
 }
 
-/** Returns how many rides ended in an hour, and when a ride of these was last written. */
+/** Returns how many completed rides ended in an hour, and when one of these was last written. */
 export async function findStateOfTrips(
   db: QueryRunner,
   systemId: string,

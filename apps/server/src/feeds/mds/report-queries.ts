@@ -5,7 +5,7 @@ import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
 /*
  * The statements for the monthly reports that agencies read. A report counts trips. The counts of each day are stored, and
- * counted again only when rides of the day have changed.
+ * counted again only when rides of the day, or of the UTC hours and days that overlap with it, have changed.
  */
 
 /** A day in local time, with the number of its trips as last counted. */
@@ -14,7 +14,7 @@ export interface DayRow {
   readonly from: Date;
   readonly to: Date;
   /**
-   * Identifies the state of the day's rides. If it differs from `counted_version`, rides have changed since they were
+   * Identifies the state of the day's rides. If it differs from `counted_version`, rides may have changed since they were
    * counted.
    */
   readonly version: string;

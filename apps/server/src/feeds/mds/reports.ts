@@ -52,7 +52,7 @@ export async function reportOf(context: ReportContext, agency: Agency, file: str
   return { month, counts, shapes };
 }
 
-/** Returns the stored counts of a day if they are still right. Otherwise counts the day's trips and stores the counts. */
+/** Returns the stored counts of a day if its version is still the same. Otherwise counts its trips and stores the counts. */
 async function tripsOfDay(
   { filtered, db }: ReportContext,
   { whose, isWithin }: Agency,

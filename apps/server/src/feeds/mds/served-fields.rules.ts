@@ -27,7 +27,7 @@ interface ServedField {
 export interface ServedEndpoint {
   /** The list of its records; undefined for GBFS, whose feeds are public. */
   readonly list: RecordList | undefined;
-  /** The fields of its records. */
+  /** The fields of its records; empty for GBFS, whose fields only `find` knows. */
   readonly fields: readonly ServedField[];
   /** Returns the field, or the part of a field, at a path: `vehicle_attributes.year`, `special_group_type.all_riders`. */
   find(path: string): Omit<ServedField, "name"> | undefined;

@@ -103,7 +103,7 @@ function jurisdictionIn(
   return made;
 }
 
-/** The cached functions that compute UUIDs, of recently used systems. */
+/** The cached functions that compute UUIDs, by the namespaces of recently used systems. */
 const names = new Map<string, UuidNames>();
 const MAX_SYSTEMS = 20;
 
@@ -187,9 +187,9 @@ export function vehicleOfDevice(reads: AgencyReads, agency: Agency, deviceId: st
   return findNamed(reads, agency, deviceId, { kind: "device", listIds: listVehicleIds, find: findVehicle });
 }
 
-/** The content of one hour of a list, such as the trips of an hour. Only hours of telemetry may be not settled yet. */
-export interface SettledHour<Row> {
-  /** A text that changes whenever the content of the hour changes. */
+/** What an agency may read of one hour of a list, such as the trips of an hour. */
+export interface HourContent<Row> {
+  /** A text that changes whenever the content changes. */
   readonly version: string;
   /** Its rows in batches. A batch is read only after the previous one was used. */
   readonly batches: () => AsyncGenerator<readonly Row[]>;
@@ -213,7 +213,7 @@ export function eventsOfHour(
   reads: AgencyReads,
   agency: Agency,
   hour: number,
-): Promise<SettledHour<EventRow> | undefined> {
+): Promise<HourContent<EventRow> | undefined> {
   return settledHour(reads, agency, hour, {
     since: agency.loggedSince,
     state: findStateOfHour,
@@ -222,17 +222,18 @@ export function eventsOfHour(
   });
 }
 
-/** Like `eventsOfHour`, for the rides that ended in the hour. */
+/** Like `eventsOfHour`, for the rides that ended in the hour, but not before the agency's `tripsSince`. */
 export function tripsOfHour(
   reads: AgencyReads,
   agency: Agency,
   hour: number,
-): Promise<SettledHour<TripRow> | undefined> {
+): Promise<HourContent<TripRow> | undefined> {
+  const from = new Date(Math.max(hour, agency.tripsSince));
   return settledHour(reads, agency, hour, {
     since: agency.tripsSince,
-    state: findStateOfTrips,
+    state: (db, systemId, span) => findStateOfTrips(db, systemId, { ...span, from }),
     list: (db, systemId, span, last: TripRow | undefined) =>
-      listTrips(db, systemId, span, last ?? { ended_at: span.from, id: "" }, BATCH_SIZE),
+      listTrips(db, systemId, { ...span, from }, last ?? { ended_at: from, id: "" }, BATCH_SIZE),
   });
 }
 
@@ -244,7 +245,7 @@ export async function telemetryOfHour(
   reads: AgencyReads,
   agency: Agency,
   hour: number,
-): Promise<SettledHour<PointRow>> {
+): Promise<HourContent<PointRow>> {
   const isLogged = hour + HOUR_MS > agency.loggedSince && hour <= reads.clock() + MAX_AHEAD_MS;
   if (!isLogged) return { version: "none", async *batches() {} };
   return hourOf(reads, agency, hour, {
@@ -256,7 +257,7 @@ export async function telemetryOfHour(
 
 /** The statements that read an hour of one list. */
 interface HourReads<Row> {
-  /** Returns the number of rows of the hour, and when the newest was written. Any change of the hour changes the result. */
+  /** Returns the number of rows, and when the newest was written. Any change of the hour changes the result. */
   readonly state: (
     db: QueryRunner,
     systemId: string,
@@ -272,7 +273,7 @@ async function settledHour<Row>(
   agency: Agency,
   hour: number,
   { since, ...statements }: HourReads<Row> & { readonly since: number },
-): Promise<SettledHour<Row> | undefined> {
+): Promise<HourContent<Row> | undefined> {
   if (!isSettled(hour, { now: reads.clock(), since })) return undefined;
   return hourOf(reads, agency, hour, statements);
 }
@@ -283,7 +284,7 @@ async function hourOf<Row>(
   { whose }: Agency,
   hour: number,
   { state, list }: HourReads<Row>,
-): Promise<SettledHour<Row>> {
+): Promise<HourContent<Row>> {
   const span: LogHour = { day: dayOf(hour), from: new Date(hour), to: new Date(hour + HOUR_MS) };
   const { n, recorded_at: recordedAt } = await filtered.read(whose, (db) => state(db, whose.systemId, span));
   async function* batches() {

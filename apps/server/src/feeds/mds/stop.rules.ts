@@ -54,7 +54,7 @@ function short(text: string): string {
   return text.slice(0, MAX_LENGTH).toWellFormed();
 }
 
-/** Returns the number of docks: the capacity, or else free and occupied docks together; null: unknown. */
+/** Returns the number of docks: the capacity, or else the free, occupied and disabled docks together; null: unknown. */
 function capacityOf(row: StopRow): number | null {
   if (row.capacity !== null) return row.capacity;
   if (row.num_docks_available === null) return null;
