@@ -79,7 +79,7 @@ function faultRoutes(context: CommandContext, sandboxIn: SandboxIn): FaultRoutes
 
 /** `Retry-After` of the simulated 429 and 503. */
 const RETRY_AFTER_SECONDS = 2;
-/** Milliseconds after which a request without an answer is disconnected. */
+/** Milliseconds after which a request that meets the fault `timeout` is disconnected. */
 const TIMEOUT_MS = 30_000;
 
 /**
@@ -97,7 +97,7 @@ export function simulateFaults(app: FastifyInstance, context: CommandContext): v
 
 /**
  * Lets a request meet a fault, if there is one for it.
- * @returns whether the request gets no answer: its connection is closed later
+ * @returns whether the request gets no answer: its connection is closed after `TIMEOUT_MS`
  * @throws ServiceError the simulated error
  */
 async function simulateFault(context: CommandContext, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
@@ -112,11 +112,16 @@ async function simulateFault(context: CommandContext, request: FastifyRequest, r
       throw serviceError("unavailable", "sandbox", { retryAfterSeconds: RETRY_AFTER_SECONDS });
     case 500:
       throw serviceError("internal");
-    case "timeout": {
-      reply.hijack();
-      const giveUp = setTimeout(() => request.raw.destroy(), TIMEOUT_MS);
-      request.raw.once("close", () => clearTimeout(giveUp));
+    case "timeout":
+      leaveUnanswered(reply, TIMEOUT_MS);
       return true;
-    }
   }
+}
+
+/** Never answers a request, and closes its connection after a time. */
+export function leaveUnanswered(reply: FastifyReply, timeoutMs: number): void {
+  reply.hijack();
+  const giveUp = setTimeout(() => reply.raw.destroy(), timeoutMs);
+  // Listens to the response: a request counts as closed as soon as its body has been read.
+  reply.raw.once("close", () => clearTimeout(giveUp));
 }
