@@ -3,10 +3,13 @@ import { CHANGED, updatedAt } from "../storage/db/sql-fragments.ts";
 import { statement } from "../storage/db/statement.ts";
 import { SETTLE_MS } from "../webhooks/thresholds.ts";
 
+/** SQL for a due time that comes `$3` seconds sooner. A time that would be past becomes `$2`, the present. */
 const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
 
 /**
- * Statements that make due times in a system come `$3` seconds sooner. A time that would be past becomes `$2`, the present.
+ * Statements that let `$3` seconds pass in a system. They move due times nearer (`nearer`), and move back the past times from
+ * which the service computes when something is due. Two have a condition with `$2` that always holds, because PostgreSQL
+ * rejects a parameter that a statement does not use.
  */
 const passTime = {
   reservations: `update reservations set expires_at = greatest(${nearer("expires_at")}, created_at + interval '1 ms'),
@@ -26,12 +29,12 @@ const passTime = {
 };
 
 /** SQL: the new time at which a crossing is due: `$2` seconds sooner, but at most SETTLE_MS ago. */
-const toldAt = `greatest(due_at - $2::int * interval '1 s', now() - interval '${SETTLE_MS} ms')`;
+const crossingDueAt = `greatest(due_at - $2::int * interval '1 s', now() - interval '${SETTLE_MS} ms')`;
 
-/** Like `passTime`, but by `$2` seconds, for times that are compared with PostgreSQL's clock. */
+/** Like `passTime`, but `$2` is the number of seconds, for times that are compared with PostgreSQL's clock. */
 const passDatabaseTime = {
   webhook_threshold_states: `update webhook_threshold_states
-    set below_since = below_since - (due_at - ${toldAt}), due_at = ${toldAt} where system_id = $1 and due_at > now()`,
+    set below_since = below_since - (due_at - ${crossingDueAt}), due_at = ${crossingDueAt} where system_id = $1 and due_at > now()`,
   webhook_lanes: `update webhook_lanes set hour_ends_at = hour_ends_at - $2::int * interval '1 s'
     where system_id = $1 and hour_ends_at > now()`,
 };
@@ -39,7 +42,7 @@ const passDatabaseTime = {
 const ofDatabase = Object.entries(passDatabaseTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 const statements = Object.entries(passTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 
-/** Makes every due time in a sandbox come `seconds` sooner. */
+/** Lets `seconds` pass for everything in a sandbox that is due by a stored time, except faults and rides. */
 export async function updateTimePassed(tx: Transaction, systemId: string, now: Date, seconds: number): Promise<void> {
   for (const each of statements) await tx.query(each, [systemId, now, seconds]);
   for (const each of ofDatabase) await tx.query(each, [systemId, seconds]);

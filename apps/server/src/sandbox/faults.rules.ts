@@ -1,20 +1,23 @@
 import type { SandboxFault, SandboxFaultRequest } from "@bikeshare/contract/sandbox";
 
-/** Duration of a fault whose request gives no end. */
+/** Duration of an API fault whose request gives no end, so that a fault that a test forgets ends by itself. */
 const DEFAULT_MS = 3_600_000;
 
-/** Returns a new fault for a request, with defaults filled in. */
+/** Returns a new API fault for a request, with defaults filled in. */
 export function newFault({ route, status, share, count, until }: SandboxFaultRequest, now: number): SandboxFault {
   const end = until === undefined ? now + DEFAULT_MS : Date.parse(until);
   return { route: route ?? null, status, share, count: count ?? null, until: new Date(end).toISOString() };
 }
 
-/** Returns the faults that have not ended. */
+/** Returns the API faults that have not ended. */
 export function lastingFaults(faults: readonly SandboxFault[], now: number): SandboxFault[] {
   return faults.filter(({ until, count }) => Date.parse(until) > now && count !== 0);
 }
 
-/** Returns a fault that ends `seconds` sooner, but not before now. A fault without an end still has none. */
+/**
+ * Returns a fault of the API or of deliveries that ends `seconds` sooner, but not before now. Only faults of deliveries may
+ * have no end (`until`); those are returned unchanged.
+ */
 export function endingSooner<Fault extends { readonly until?: string | undefined }>(
   fault: Fault,
   now: number,

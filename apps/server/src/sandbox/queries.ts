@@ -51,7 +51,7 @@ export async function findSandboxOf(
   return (await db.query<SandboxRow>(ofPartner, [liveSystemId, partnerId]))[0];
 }
 
-/** Locks a sandbox's city until the transaction ends, so that two resets run one after the other. */
+/** Locks a sandbox until the transaction ends, so that resets, advances of its clock and uses of its faults do not overlap. */
 export async function lockSandboxCity(tx: Transaction, systemId: string): Promise<void> {
   await tx.query(lock, [systemId]);
 }
@@ -182,7 +182,7 @@ const bikeOfReservation = statement(
   "select bike_id from reservations where system_id = $1 and id = $2",
 );
 
-/** Returns the bike that a reservation holds, or held. */
+/** Returns the id of the bike that a reservation holds, or held. */
 export async function findBikeOfReservation(db: QueryRunner, systemId: string, id: string): Promise<string> {
   return oneRow(await db.query<{ bike_id: string }>(bikeOfReservation, [systemId, id])).bike_id;
 }

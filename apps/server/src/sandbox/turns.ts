@@ -6,7 +6,7 @@ import type { Queryable } from "../storage/db/database.ts";
  * How long a process rests after each act, as a multiple of the time that the act took. Too low: live partners wait
  * behind tests of sandboxes. Too high: tests wait longer than they work.
  */
-const REST = 1;
+const REST_FACTOR = 1;
 
 /**
  * Acts of one sandbox that may wait. Too low: tests that run side by side are refused. Too high: the last act runs when its
@@ -53,7 +53,7 @@ async function workThrough(db: Queryable, waiting: Waiting): Promise<void> {
     if (acts.length > 0) waiting.set(systemId, acts);
     const startedAt = performance.now();
     await act?.();
-    await sleep((performance.now() - startedAt) * REST);
+    await sleep((performance.now() - startedAt) * REST_FACTOR);
   }
   queues.delete(db);
 }
