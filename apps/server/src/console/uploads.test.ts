@@ -260,6 +260,23 @@ it("what a killed process has written is undone, and the import is begun anew", 
   await undoImport({ ...app, actor: "test", onProgress: () => undefined }, app.systemId, done?.import_id ?? "");
 });
 
+it("what a killed process has written is undone, and the import is begun anew, if the undo was interrupted too", async () => {
+  const upload = await tried(CSV);
+  await post(`/${upload?.id ?? ""}/start`, {});
+  await trips.import([await trips.write("all.csv", CSV)], { importId: "import_halfway", clock: app.clock });
+  const stop = () => {
+    throw new Error("the service stops");
+  };
+  const undo = undoImport({ ...app, actor: "server", onProgress: stop }, app.systemId, "import_halfway");
+  await expect(undo).rejects.toThrow("the service stops");
+  const left = statement("test.uploads.halfway", "update trip_uploads set import_id = 'import_halfway'");
+  await app.db.query(left);
+  await worker().runOnce();
+  const done = await newest();
+  expect(done).toMatchObject({ state: "done", result: { created: 3, unchanged: 0 } });
+  await undoImport({ ...app, actor: "test", onProgress: () => undefined }, app.systemId, done?.import_id ?? "");
+});
+
 it("an import that is undone while its process is away does not come back", async () => {
   const upload = await tried(CSV);
   await post(`/${upload?.id ?? ""}/start`, {});

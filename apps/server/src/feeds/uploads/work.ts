@@ -4,6 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { UploadResult } from "@bikeshare/contract/console";
 import { ServiceError } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
+import { listActs } from "../../partners/audit/queries.ts";
 import { type PeriodicWork, startSystemSteps } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
@@ -181,7 +182,7 @@ async function diskProblem({
  * Undoes what an interrupted attempt wrote, so that the import can begin again from nothing. If the earlier attempt did
  * finish the import but could not write that, marks the upload as done.
  * @returns whether the file is imported
- * @throws UploadProblem when somebody undid the interrupted import
+ * @throws UploadProblem when a person has undone the interrupted import, or has begun to
  */
 async function isImported(
   { db, clock, ids }: UploadWorkOptions,
@@ -195,16 +196,30 @@ async function isImported(
     await updateEnded(db, attempt, { importId: cutOff.id, result: null });
     return true;
   }
-  if (cutOff.status !== "running") throw new UploadProblem(`The import of ${file} was undone while it ran.`);
+  if (cutOff.status !== "running" && !(await isUndoneByServer(db, attempt.systemId, cutOff.id)))
+    throw new UploadProblem(`The import of ${file} was undone while it ran.`);
+  if (cutOff.status === "undone") return false;
   // Uses a connection without a statement timeout, because counting the written rides may take long.
   const own = openDatabase({ connectionString: db.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
-    const context = { db: own, clock, ids, actor: "server", onProgress: () => signal.throwIfAborted() };
+    const context = { db: own, clock, ids, actor: UNDO_ACTOR, onProgress: () => signal.throwIfAborted() };
     await undoImport(context, attempt.systemId, cutOff.id);
   } finally {
     await own.close();
   }
   return false;
+}
+
+/** Who undoes interrupted imports, by the audit log. */
+const UNDO_ACTOR = "server";
+
+/**
+ * Tells whether an earlier attempt, rather than a person, began to undo an import. Its process may have ended during the
+ * undo, and another may have completed the undo since.
+ */
+async function isUndoneByServer(db: Database, systemId: string, importId: string): Promise<boolean> {
+  const acts = await listActs(db, systemId, { subject: importId, actor: UNDO_ACTOR, limit: 10 });
+  return acts.some(({ action }) => action === "import.undone");
 }
 
 /**
