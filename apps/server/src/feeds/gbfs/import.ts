@@ -1,8 +1,9 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { ActorContext } from "../../command-context.ts";
 import type { Database, Queryable } from "../../storage/db/database.ts";
 import { codeOf } from "../../storage/db/errors.ts";
-import { recordImport, whileReporting } from "../imports/service.ts";
+import { type ImportStart, recordImport, whileReporting } from "../imports/service.ts";
 import { isAddress, shownAddress } from "../outgoing.ts";
 import { AddressSource, type FetchOptions } from "./address-source.ts";
 import { type Applied, type ApplyContext, applySnapshot } from "./apply.ts";
@@ -61,40 +62,54 @@ export interface ImportOutcome {
  * @throws FeedFailure when no feed of stations or vehicles can be used. A source that has none of these feeds may be
  * imported if it has other descriptions than `system_information`. Nothing has changed then.
  * @throws OtherSystemError when the source's `system_id` has changed. Nothing has changed then.
+ * @throws Error when the report cannot be written. The import is applied and recorded then.
  */
 export async function importGbfs(
   db: Database,
   { location, importId, reportDirectory, clock, actor, ...context }: GbfsImport,
 ): Promise<ImportOutcome & { readonly id: string | null; readonly report: string | null }> {
   const now = clock();
+  const { systemId, ids } = context;
   const source = await openSource(location, now);
   try {
-    const running = { db, systemId: context.systemId, importId, kind: "gbfs" } as const;
+    const running = { db, systemId, importId, kind: "gbfs" } as const;
     // The import is one step, so its progress says only that it runs, and since when.
     const importAll = () => importSnapshot(db, { ...context, now }, source);
     if (context.isTrial === true) return { ...(await importAll()), id: null, report: null };
     const outcome = await whileReporting(running, () => ({}), importAll);
-    const report = await writeReport(reportDirectory, importId, outcome.problems);
-    const { stations, bikes } = outcome;
-    const sum = (count: keyof ImportCounts) => stations[count] + bikes[count];
-    const counts = {
-      created: sum("created"),
-      updated: sum("updated") + sum("removed"),
-      unchanged: sum("unchanged"),
-      rejected: sum("rejected"),
-      stationsCreated: stations.created,
-    };
-    if (counts.created + counts.updated === 0) return { ...outcome, id: null, report };
-    const { systemId, ids } = context;
+    // Records the import also if its report cannot be written: without a record, it could not be undone.
+    const [written] = await Promise.allSettled([writeReport(reportDirectory, importId, outcome.problems)]);
+    const report = written.status === "fulfilled" ? written.value : null;
     // Records the address without its query, which may contain a secret.
     const detail = { location: shownAddress(location) };
     const start = { systemId, id: importId, kind: "gbfs", source: context.source, at: new Date(now), detail } as const;
-    const kept = { path: report, ...summaryOf(outcome.problems) };
-    await recordImport(db, { clock, ids, actor }, start, counts, kept);
-    return { ...outcome, id: importId, report };
+    const isRecorded = await recordOutcome(db, { clock, ids, actor }, start, outcome, report);
+    if (written.status === "rejected") throw written.reason;
+    return { ...outcome, id: isRecorded ? importId : null, report };
   } finally {
     await source.close();
   }
+}
+
+/** Records an import if it changed something. @returns whether it did */
+async function recordOutcome(
+  db: Queryable,
+  by: Omit<ActorContext, "db">,
+  start: ImportStart,
+  { stations, bikes, problems }: ImportOutcome,
+  path: string | null,
+): Promise<boolean> {
+  const sum = (count: keyof ImportCounts) => stations[count] + bikes[count];
+  const counts = {
+    created: sum("created"),
+    updated: sum("updated") + sum("removed"),
+    unchanged: sum("unchanged"),
+    rejected: sum("rejected"),
+    stationsCreated: stations.created,
+  };
+  if (counts.created + counts.updated === 0) return false;
+  await recordImport(db, by, start, counts, { path, ...summaryOf(problems) });
+  return true;
 }
 
 /** The feeds of stations and vehicles. */

@@ -35,7 +35,11 @@ afterEach(async () => {
 const acting = () => ({ clock: () => now, ids, actor: "cli:test" });
 
 /** Imports the feeds of the city with a `last_updated` some seconds after `CITY_TIME`. Returns the import's id. */
-async function importCity(secondsLater: number, changes: (text: string) => string = (text) => text): Promise<string> {
+async function importCity(
+  secondsLater: number,
+  changes: (text: string) => string = (text) => text,
+  reportDirectory = directory,
+): Promise<string> {
   now = CITY_TIME + 1000 * (secondsLater + 1);
   for (const [feed, document] of Object.entries(city23())) {
     const moved = { ...document, last_updated: CITY_TIME / 1000 + secondsLater };
@@ -49,7 +53,7 @@ async function importCity(secondsLater: number, changes: (text: string) => strin
     source: "city",
     ...acting(),
     importId,
-    reportDirectory: directory,
+    reportDirectory,
   });
   return importId;
 }
@@ -96,6 +100,16 @@ it("keeps the record of an import whose report names ids that PostgreSQL stores 
   expect((await listImports(db, systemId)).map((kept) => [kept.id, kept.status])).toEqual([[id, "done"]]);
   const kept = await listReportEntries(db, systemId, id, { after: 0, reason: undefined, limit: 9 });
   expect(kept.map(({ entry }) => entry.value)).toEqual(["b\uFFFD\uFFFD", expect.stringMatching(/^x{199}\uFFFD…$/)]);
+});
+
+it("keeps the record of an import whose report cannot be written, so that it can be undone", async () => {
+  const unusable = join(directory, "station_status.json", "reports");
+  const withoutName = (text: string) => text.replaceAll('"Harbour"', '""');
+  await expect(importCity(0, withoutName, unusable)).rejects.toThrow("ENOTDIR");
+  const [record] = await listImports(database.db, database.systemId);
+  expect(record).toMatchObject({ status: "done", report: null });
+  await undo(record?.id ?? "");
+  expect(await rowsLeft()).toEqual({});
 });
 
 it("the import that brought a feed in is undone with all that is known of the feed", async () => {
