@@ -149,8 +149,9 @@ interface LastResponse extends AddressResponse {
 }
 
 /**
- * Milliseconds for which no feed is fetched in a language that failed. Too low: each poll waits for the failing language
- * again. Too high: its texts come back late.
+ * Milliseconds for which a translation is not fetched after a failure: the document that the server did not send, or all of
+ * the language if the server did not answer. Too low: each poll waits for the failing language again. Too high: its texts
+ * come back late.
  */
 const TRANSLATION_RETRY_MS = 10 * 60_000;
 

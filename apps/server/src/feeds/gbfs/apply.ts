@@ -39,7 +39,7 @@ export interface Applied {
   readonly stations: StationChanges;
   readonly bikes: BikeChanges;
   readonly alerts: AppliedAlerts;
-  /** Names of the feeds that are older than a snapshot which was applied before. */
+  /** Names of the feeds of stations and vehicles that are older than those which were applied before. */
   readonly late: readonly string[];
 }
 
@@ -65,9 +65,9 @@ export class OtherSystemError extends Error {
   /** The `system_id` that the source published before. */
   readonly before: string;
 
-  constructor(source: string, before: string, now: string) {
+  constructor(source: string, before: string, published: string) {
     super(
-      `The source "${source}" was the system "${before}" until now, and its feeds say "${now}" (system_id). ` +
+      `The source "${source}" was the system "${before}" until now, and its feeds say "${published}" (system_id). ` +
         `Nothing was changed. Import another system under another --source; if this one was renamed, say --force once.`,
     );
     this.before = before;
@@ -152,7 +152,7 @@ async function applyAlertFeed(
   return feed === undefined ? NO_ALERTS : applyAlerts(command, source, JSON.parse(feed.json) as AlertRecord[]);
 }
 
-/** Applies a feed of vehicles. A feed older than the applied one changes nothing: its other vehicles are gone by now. */
+/** Applies a feed of vehicles. One that is older than the applied one changes nothing: vehicles that only it lists are gone. */
 async function applyVehicles(
   command: FleetCommand,
   source: string,

@@ -26,12 +26,12 @@ export type DescriptiveFeed = (typeof descriptiveFeeds)[number];
 /** The content of one document that describes the system as a whole. */
 export interface Description {
   readonly feed: DescriptiveFeed;
-  /** The document's `last_updated`, in milliseconds since 1970. */
+  /** The document's `last_updated`, in milliseconds since 1970. If that cannot be used: when the document was read. */
   readonly at: number;
   readonly problems: readonly Problem[];
   /** Names of unknown fields, which are ignored. */
   readonly notTaken: readonly string[];
-  /** The ids of its records. */
+  /** The ids of its records; empty: they have none. */
   readonly ids: readonly string[];
   /** The references of its records to other records. */
   readonly references: readonly Reference[];

@@ -33,7 +33,7 @@ export interface DocumentReaderLimits {
   readonly timeoutMs?: number;
 }
 
-/** Memory of the thread: enough for 200,000 stations. The JSON parser may take the same amount in addition. */
+/** Memory of the thread: enough for 200,000 vehicles, the most of a feed. The JSON parser may take as much in addition. */
 const HEAP_MIB = 192;
 /** Milliseconds for one answer of the thread. The largest feeds take half a second. */
 const READ_TIMEOUT_MS = 30_000;

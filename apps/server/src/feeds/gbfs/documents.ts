@@ -369,7 +369,10 @@ const readers: { readonly [Name in DocumentName]: Read<Name> } = {
   system_calendar: descriptionReader("system_calendar"),
 };
 
-/** Most records of a document. They are counted before it is parsed, because parsing takes memory. Absent: any number. */
+/**
+ * Most records of a document. They are counted before it is parsed, because parsing takes memory. For the other documents,
+ * only the number of values limits what is parsed (`bounded-json.ts`).
+ */
 const maxRecords: { readonly [Name in DocumentName]?: number } = {
   station_information: MAX_STATIONS,
   station_status: MAX_STATIONS,

@@ -13,7 +13,7 @@ import { identifierFrom, instantFrom, isObject, type JsonObject } from "./values
 /** The valid records of one feed, by id. */
 export interface Feed<Content> {
   readonly name: string;
-  /** `last_updated`, milliseconds since 1970. */
+  /** `last_updated`, milliseconds since 1970. If that cannot be used: when the feed was read. */
   readonly at: number;
   readonly records: ReadonlyMap<string, Content>;
   /** Ids of records that were left out. */

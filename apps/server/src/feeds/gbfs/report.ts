@@ -61,7 +61,7 @@ export async function writeReport(directory: string, name: string, lines: readon
   return path;
 }
 
-/** Maximum problems that one process remembers and writes. Too high: a feed of random ids fills the disk. */
+/** Maximum problems of a source that one process remembers and writes. Too high: a feed of random ids fills the disk. */
 const MAX_PROBLEMS = 10_000;
 
 /**

@@ -226,6 +226,8 @@ export async function updateImportUndone(tx: Transaction, systemId: string, id: 
 /** The progress of a running import, which is stored in a table of its own. */
 export type ProgressRow = Pick<Tables["running_imports"], "share" | "rows_read" | "created" | "unchanged" | "rejected">;
 
+// `excluded.progressed_at` is the column's default, the present: the values leave the column out. It is taken over only if
+// the numbers have changed.
 const upsert = statement(
   "runningImports.upsert",
   `insert into running_imports as known
@@ -247,7 +249,7 @@ const deleteDead = statement(
   "delete from running_imports where system_id = $1 and alive_until < now() - interval '1 hour'",
 );
 
-const sums = statement(
+const listByKind = statement(
   "runningImports.listByKind",
   `select kind, count(*) as imports, extract(epoch from now() - min(began_at))::double precision as seconds,
      extract(epoch from now() - min(progressed_at))::double precision as idle_seconds,
@@ -275,7 +277,10 @@ export async function deleteRunningImport(db: Queryable, systemId: string, id: s
   await db.query(deleteOne, [systemId, id]);
 }
 
-/** The sums over the imports of one kind that run now. */
+/**
+ * The imports of one kind that run now. Rows and rides are added up over them. `share` is that of the import that is least
+ * complete; an import of unknown share does not count.
+ */
 export interface RunningImportsRow extends ProgressRow {
   readonly kind: string;
   readonly imports: number;
@@ -285,9 +290,9 @@ export interface RunningImportsRow extends ProgressRow {
   readonly idle_seconds: number;
 }
 
-/** Returns the imports of a system that run now, added up by kind. */
+/** Returns the imports of a system that run now, summarised by kind. */
 export function listRunningImports(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
-  return db.query<RunningImportsRow>(sums, [systemId]);
+  return db.query<RunningImportsRow>(listByKind, [systemId]);
 }
 
 const insertReport = statement(
@@ -296,7 +301,7 @@ const insertReport = statement(
    on conflict (system_id, import_id) do update set reasons = excluded.reasons, first_entries = excluded.first_entries`,
 );
 
-/** Most reports that a system stores: as many as `feeds/report-files.ts` keeps as files. */
+/** Most reports that a system stores. `feeds/report-files.ts` keeps as many files of each kind of report. */
 const KEPT_REPORTS = 100;
 
 const deletePast = statement(
@@ -427,7 +432,8 @@ const deleteBikes = statement(
   "delete from bikes where system_id = $1 and source = $2 returning station_id",
 );
 
-// Deletes everything else that is stored about a source: its descriptions, the state of its documents and its health.
+// The tables that also describe a source: the station parts that wait for their other part, descriptions, health, and the
+// times of applied feeds. `undo.ts` ends the source's alerts, which need events.
 const deleteKnowledge = [
   "gbfs_pending_station_parts",
   "gbfs_descriptions",
@@ -465,7 +471,7 @@ interface DeletedSource {
   readonly bikes: readonly (string | null)[];
 }
 
-/** Deletes a source with its stations and bikes. The caller has locked them with `lockSourceRows`. */
+/** Deletes a source with its stations and bikes, but not its alerts. The caller has locked them with `lockSourceRows`. */
 export async function deleteSource(tx: Transaction, systemId: string, source: string): Promise<DeletedSource> {
   const bikes = await tx.query<Pick<Tables["bikes"], "station_id">>(deleteBikes, [systemId, source]);
   const stations = await tx.query<Pick<Tables["stations"], "id">>(deleteStations, [systemId, source]);

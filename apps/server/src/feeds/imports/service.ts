@@ -30,7 +30,7 @@ import type { ReportSummary } from "./report.rules.ts";
 /** The progress of a running import; an omitted number is 0 or unknown. */
 export type Progress = Partial<ProgressRow>;
 
-/** The imports of one kind that run now in a system. */
+/** The imports of one kind that run now in a system, as one row. */
 export interface RunningImports extends RunningImportsRow {
   readonly systemId: string;
 }
@@ -73,7 +73,7 @@ export async function whileReporting<Result>(
   }
 }
 
-/** Returns the imports that run now in all systems, in this process or another, added up by system and kind. */
+/** Returns the imports that run now in all systems, in this process or another, summarised by system and kind. */
 export async function runningImports(db: Database): Promise<RunningImports[]> {
   const running: RunningImports[] = [];
   for (const { system_id: systemId } of await systemsOf(db))
@@ -81,7 +81,7 @@ export async function runningImports(db: Database): Promise<RunningImports[]> {
   return running;
 }
 
-/** Returns the running imports of one system, added up by kind. */
+/** Returns the running imports of one system, summarised by kind. */
 export function runningImportsOf(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
   return listRunningImports(db, systemId);
 }
@@ -119,7 +119,7 @@ export interface ImportCounts {
   readonly stationsCreated: number;
 }
 
-/** Another process undid the import while it ran. */
+/** The import cannot go on, because it, or an earlier import that has some of the same rides, is being undone or was undone. */
 export class ImportUndone extends Error {
   override readonly name = "ImportUndone";
 }
