@@ -113,12 +113,15 @@ export function createFileSender(directory: string): FileSender {
       const { sha256, bytes, file_name: name } = file.facts;
       if (!(await has(file))) throw serviceError("unavailable", "exportFile", { retryAfterSeconds: RETRY_SECONDS });
       const etag = `"${sha256}"`;
+      const known = request.headers["if-none-match"];
+      const isKnown = known !== undefined && fresh({ "if-none-match": known }, { etag });
+      const range = isKnown ? undefined : rangeOf(request, etag, bytes);
+      // Takes the place before it sets headers: the response that refuses a download must not have those of the file.
+      const giveBack = isKnown || request.method === "HEAD" ? undefined : places.take(reader);
       reply.header("etag", etag);
       reply.header("cache-control", "private, no-cache");
-      const known = request.headers["if-none-match"];
-      if (known !== undefined && fresh({ "if-none-match": known }, { etag })) return { status: 304, body: null };
+      if (isKnown) return { status: 304, body: null };
       reply.header("accept-ranges", "bytes");
-      const range = rangeOf(request, etag, bytes);
       const { from, to } = range ?? { from: 0, to: bytes - 1 };
       reply.header("content-type", "application/octet-stream");
       reply.header("content-disposition", `attachment; filename="${name}"`);
@@ -128,8 +131,7 @@ export function createFileSender(directory: string): FileSender {
       if (range !== undefined) reply.header("content-range", `bytes ${from}-${to}/${bytes}`);
       const status = range === undefined ? 200 : 206;
       // Sends no body for HEAD: with a stream of the file, Fastify would read the file to its end.
-      if (request.method === "HEAD") return { status, body: Readable.from([]) };
-      const giveBack = places.take(reader);
+      if (giveBack === undefined) return { status, body: Readable.from([]) };
       const path = storedPathOf(directory, file);
       const body = createReadStream(path, { start: from, end: to, highWaterMark: PART_BYTES });
       return { status, body: body.once("close", giveBack) };
