@@ -38,7 +38,7 @@ const served = (change: Partial<Http>): Fault => ({
 const watched = (change: Partial<FollowedVehicles>): Fault => ({
   files: (files) => ({
     ...files,
-    followed: { minutes: 10, reads: 20, failed: 0, kept: [], isMoving: true, ...change },
+    followed: { minutes: 10, reads: 20, failed: 0, kept: [], isUpdated: true, ...change },
   }),
 });
 const later = (change: (document: Documents) => void): Fault => ({

@@ -35,7 +35,7 @@ export interface FeedFile {
   /** The reason why there are no bytes. */
   readonly failure?: string | undefined;
   readonly http?: HttpFacts | undefined;
-  /** The file as a second read returned it a little later; absent: it was not read again. */
+  /** The file as a second read returned it a little later; absent: it was not read again, or that read returned no file. */
   readonly later?: Uint8Array | undefined;
 }
 
@@ -60,8 +60,8 @@ export interface FollowedVehicles {
   readonly failure?: string | undefined;
   /** Ids of vehicles that had the same id after a ride. */
   readonly kept: readonly string[];
-  /** Whether `last_updated` changed at all; undefined: fewer than two reads succeeded. */
-  readonly isMoving: boolean | undefined;
+  /** Whether `last_updated` differed between two reads; undefined: fewer than two reads succeeded. */
+  readonly isUpdated: boolean | undefined;
 }
 
 /** A record of a feed, such as a station or a vehicle. */
@@ -97,7 +97,10 @@ export interface FailedFile {
 /** A parsed feed set, without the parts that cannot be read. */
 export class FeedSet {
   readonly files: FeedFiles;
-  /** The time by which the files are judged, in milliseconds since 1970. For saved files: their newest `last_updated`. */
+  /**
+   * The time by which the files are judged, in milliseconds since 1970. For saved files: their newest `last_updated`, unless
+   * it is in the future.
+   */
   readonly now: number;
   /** The version that gbfs.json declares, or the first file if there is no gbfs.json; undefined: it declares none. */
   readonly declared: string | undefined;

@@ -12,6 +12,7 @@ export interface FollowOptions {
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Aborted when the command is stopped, so that a stopped read is not taken for a failed one. */
   readonly signal?: AbortSignal | undefined;
+  /** Called after each read with the number of successful reads so far. */
   readonly onRead?: (reads: number) => void;
 }
 
@@ -21,7 +22,7 @@ export interface FollowOptions {
  */
 const LEAST_SECONDS = 15;
 const MOST_SECONDS = 60;
-/** Maximum vehicles that are remembered. */
+/** Maximum vehicles that are remembered. Beyond it, all are forgotten, and only later rides are found. */
 const MAX_VEHICLES = 200_000;
 /** Minimum distance that counts as a ride. Too low: inaccurate positions count as rides. */
 const RIDDEN_METRES = 300;
@@ -65,7 +66,7 @@ class VehicleWatch {
   readonly #seen = new Map<string, Seen>();
   /** The ids of vehicles that moved and kept their id. */
   readonly #kept = new Set<string>();
-  /** The values of `last_updated`. */
+  /** The values of `last_updated` in all reads. */
   readonly #times = new Set<unknown>();
   #failed = 0;
   #failure: string | undefined;
@@ -110,8 +111,8 @@ class VehicleWatch {
   }
 
   result(): Omit<FollowedVehicles, "minutes"> {
-    const isMoving = this.reads < 2 ? undefined : this.#times.size > 1;
-    return { reads: this.reads, failed: this.#failed, failure: this.#failure, kept: [...this.#kept], isMoving };
+    const isUpdated = this.reads < 2 ? undefined : this.#times.size > 1;
+    return { reads: this.reads, failed: this.#failed, failure: this.#failure, kept: [...this.#kept], isUpdated };
   }
 }
 

@@ -168,7 +168,7 @@ export function typeIn(version: GbfsVersion, type: FieldType): FieldType {
  * the fields of an object.
  * @param type from `typeIn`
  */
-export function valueFault(
+export function valueIssue(
   value: unknown,
   version: GbfsVersion,
   type: FieldType,

@@ -166,7 +166,7 @@ class AddressReader {
 
   /** Makes a request. @param conditions the headers that allow a 304. @throws Error that says why it failed */
   async #request(from: URL, conditions: Readonly<Record<string, string>>) {
-    const { signal, maxTotalBytes = MAX_TOTAL_BYTES } = this.#options;
+    const { signal } = this.#options;
     const timeout = AbortSignal.timeout(FILE_TIMEOUT_MS);
     const signals = [timeout, this.#ends, ...(signal === undefined ? [] : [signal])];
     const headers = () => ({
@@ -186,10 +186,7 @@ class AddressReader {
       try {
         const { status, ok } = response;
         if (status !== 304 && !ok) throw new Error(`HTTP ${status}`);
-        const bytes = status === 304 ? new Uint8Array() : await bodyOf(response);
-        this.#bytes += bytes.byteLength;
-        if (this.#bytes > maxTotalBytes)
-          throw new Error(`all files together are larger than ${maxTotalBytes / 1024 / 1024} MiB`);
+        const bytes = status === 304 ? new Uint8Array() : await this.#bodyOf(response);
         return { url, status, bytes, etag: response.headers.get("etag"), headers: response.headers };
       } finally {
         await close();
@@ -199,18 +196,22 @@ class AddressReader {
       throw innermost(error);
     }
   }
-}
 
-/** Reads a body within the limit of one document. */
-async function bodyOf({ body }: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > MAX_DOCUMENT_BYTES) throw tooLarge();
-    chunks.push(chunk);
+  /** Reads a body within the limits of one document and of all files. */
+  async #bodyOf({ body }: Response): Promise<Uint8Array> {
+    const { maxTotalBytes = MAX_TOTAL_BYTES } = this.#options;
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength;
+      this.#bytes += chunk.byteLength;
+      if (size > MAX_DOCUMENT_BYTES) throw tooLarge();
+      if (this.#bytes > maxTotalBytes)
+        throw new Error(`all files together are larger than ${maxTotalBytes / 1024 / 1024} MiB`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, size);
   }
-  return Buffer.concat(chunks, size);
 }
 
 /** Returns the reason for a failed request, which `fetch` wraps in a TypeError. Other errors are returned as they are. */

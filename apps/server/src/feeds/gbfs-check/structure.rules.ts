@@ -17,7 +17,7 @@ import {
 import { isObject, type JsonObject } from "../gbfs/values.ts";
 import type { FeedDocument, FeedSet } from "./feed-set.ts";
 import type { FindingLog } from "./findings.ts";
-import { expectedForm, typeIn, valueFault } from "./kinds.rules.ts";
+import { expectedForm, typeIn, valueIssue } from "./kinds.rules.ts";
 
 /** Checks the fields of every document against the table of fields (`gbfsFeeds`) in the version of the feed set. */
 export function checkStructure(set: FeedSet, log: FindingLog): void {
@@ -98,7 +98,8 @@ class Walk {
       const here = { path: place.path === "" ? name : `${place.path}.${name}`, id: place.id };
       if (each === undefined) this.#missing(name, field, here);
       else if (!skipped.includes(name)) this.#value(each, field.type, here, name);
-      else if (!isObject(each)) this.#fault(name, "is no object", "Put what the file is about into it.", here, each);
+      else if (!isObject(each))
+        this.#wrongValue(name, "is no object", "Put what the file is about into it.", here, each);
     }
     for (const name of Object.keys(value))
       if (!known.has(name)) this.#unknown(name, value[name], fields[name], place, isClosed);
@@ -150,8 +151,8 @@ class Walk {
   #value(value: unknown, given: FieldType, place: Place, name: string): void {
     const version = this.#version;
     const type = typeIn(version, given);
-    const fault = valueFault(value, version, type);
-    if (fault !== undefined) return this.#fault(name, fault.text, fault.fix, place, value);
+    const issue = valueIssue(value, version, type);
+    if (issue !== undefined) return this.#wrongValue(name, issue.text, issue.fix, place, value);
     if (type.kind === "list" && type.item !== undefined) {
       for (const [index, item] of (value as readonly unknown[]).entries()) {
         const path = `${place.path}[${index}]`;
@@ -177,13 +178,13 @@ class Walk {
   }
 
   /** Reports a wrong value. @param text what is wrong, as the end of a sentence that begins with the field's name */
-  #fault(name: string, text: string, fix: string, place: Place, value: unknown): void {
+  #wrongValue(name: string, text: string, fix: string, place: Place, value: unknown): void {
     // A wrong `version` is reported by a rule of its own. Only the field beside `data` has this path.
-    if (place.path === "version") return this.#versionFault(value);
+    if (place.path === "version") return this.#wrongVersion(value);
     this.#add("field-value", "error", place, `\`${name}\` ${text}`, fix, value);
   }
 
-  #versionFault(value: unknown): void {
+  #wrongVersion(value: unknown): void {
     const text = `the file declares another version than ${this.#version}, which gbfs.json has`;
     this.#add(
       "version",
@@ -237,14 +238,14 @@ class Walk {
       const place = { ...top, path: `data.${language}` };
       const pattern = isAtLeast(version, "1.1") ? /^[a-z]{2,3}(?:-[A-Z]{2})?$/ : /^[a-zA-Z]{2}$/;
       if (!pattern.test(language))
-        this.#fault(
+        this.#wrongValue(
           language,
           `is no language; GBFS ${version} lists feeds by languages such as en or pt-BR`,
           "List the feeds below a language.",
           place,
           undefined,
         );
-      else if (!isObject(listed)) this.#fault(language, "is no object", "Put `feeds` into it.", place, listed);
+      else if (!isObject(listed)) this.#wrongValue(language, "is no object", "Put `feeds` into it.", place, listed);
       else if (listed["feeds"] === undefined)
         this.#missing(
           "feeds",

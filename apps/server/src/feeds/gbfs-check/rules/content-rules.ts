@@ -335,7 +335,7 @@ export const servingRules: readonly Rule[] = [
       // The same can show when the vehicles were read for some minutes.
       const followed = set.files.followed;
       const document = set.one("vehicle_status") ?? set.one("station_status");
-      if (followed?.isMoving === false && document !== undefined)
+      if (followed?.isUpdated === false && document !== undefined)
         yield {
           file: document.file,
           path: "last_updated",
