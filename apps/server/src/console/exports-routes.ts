@@ -8,7 +8,7 @@ import {
   isFinished,
   listExports,
   listSchedules,
-  presentMonth,
+  monthInSystem,
   removeExport,
   removeSchedule,
   requestExport,
@@ -42,7 +42,7 @@ export function exportRoutes(context: ConsoleContext, files: FileSender): Consol
           ...(last && { next_cursor: position.encode(last.id) }),
           schedules: await listSchedules(db, systemId),
           licence: (await describedSystem(db, systemId))?.published.licence ?? null,
-          last_month: await presentMonth(db, systemId, clock(), -1),
+          last_month: await monthInSystem(db, systemId, clock(), -1),
         },
       };
     },

@@ -14,8 +14,8 @@ import { draftOf, type MakeOptions } from "./make-file.ts";
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
 
 /**
- * Makes an exported file on its own thread, so that the process can answer requests meanwhile. Aborting ends the thread and
- * deletes the draft.
+ * Makes an exported file on its own thread, so that the process can answer requests meanwhile. Aborting ends the thread.
+ * Deletes the draft if no file was made.
  * @throws ExportFileError, DatabaseUnavailable
  */
 export async function makeExportApart({ onProgress, signal, ...options }: MakeOptions): Promise<ExportManifest> {

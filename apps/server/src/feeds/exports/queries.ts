@@ -54,7 +54,8 @@ const listed = `id, kind, month, format, privacy, is_shared, state, requested_at
 
 const insert = statement(
   "exports.insert",
-  `insert into exports (system_id, id, kind, month, format, privacy, is_shared, state, requested_at, requested_by, schedule_id, scheduled_month)
+  `insert into exports (system_id, id, kind, month, format, privacy, is_shared, state, requested_at, requested_by,
+     schedule_id, scheduled_month)
    select $1, $2, $3, $4, $5, $6, $7, 'waiting', $8::timestamptz, $9, $10, $11
    on conflict do nothing`,
 );
@@ -129,7 +130,8 @@ const deleteOld = statement(
      select e.id from exports e left join export_schedules s on s.system_id = $1 and s.id = e.schedule_id
      where e.system_id = $1 and (
        e.state = 'failed' and e.finished_at < $2::timestamptz
-       or e.state = 'ready' and e.schedule_id is not null and e.scheduled_month < to_char($3::timestamptz - coalesce(s.keep_months, 600) * interval '1 month', 'YYYY-MM'))
+       or e.state = 'ready' and e.schedule_id is not null
+         and e.scheduled_month < to_char($3::timestamptz - coalesce(s.keep_months, 600) * interval '1 month', 'YYYY-MM'))
      order by e.id limit $4),
    deleted as (delete from exports where system_id = $1 and id = any(array(select id from past)) returning 1)
    select count(*)::int as n from deleted`,
@@ -454,7 +456,7 @@ export async function* readStationChanges(
   }
 }
 
-/** Returns when the current transaction began, which is the time of an export's snapshot. */
+/** Returns when the current transaction began, which is just before an export's snapshot. */
 export async function findNow(db: QueryRunner): Promise<Date> {
   return oneRow(await db.query<{ at: Date }>(now)).at;
 }

@@ -85,12 +85,12 @@ export async function requireBegunMonth(
   systemId: string,
   month: string | null,
 ): Promise<void> {
-  const present = await presentMonth(db, systemId, clock());
+  const present = await monthInSystem(db, systemId, clock());
   if (month !== null && month > present) throw serviceError("invalid_parameter", "futureMonth", { month, present });
 }
 
 /** Returns the month of an instant in a system's time zone. @param offset months to add to it; negative: to subtract */
-export async function presentMonth(db: QueryRunner, systemId: string, instant: number, offset = 0): Promise<string> {
+export async function monthInSystem(db: QueryRunner, systemId: string, instant: number, offset = 0): Promise<string> {
   return monthOf(instant, await timeZoneOfSystem(db, systemId), offset);
 }
 

@@ -26,7 +26,7 @@ export interface Places {
   station(id: string | null): ShownPlace;
   /** Returns a station with its position rounded to about 100 metres. */
   coarseStation(id: string | null): ShownPlace;
-  /** Returns a region with the average position of its stations. Null: outside a station. */
+  /** Returns a region with the average position of its stations, rounded likewise. Null: outside a station. */
   region(id: string | null): ShownPlace;
 }
 
@@ -60,7 +60,7 @@ export async function readPlaces(db: QueryRunner, systemId: string, language: st
   };
 }
 
-/** Returns each region with the average position of its stations. */
+/** Returns each region with the average position of its stations, removed ones included, rounded to about 100 metres. */
 function middlesOf(
   stations: readonly StationRecord[],
   names: ReadonlyMap<string, string>,

@@ -28,8 +28,9 @@ export interface Spool {
 /** Batches of a file that are written to the database at the same time, each on its own connection. */
 const LANES = 2;
 /**
- * Rides in one transaction. Too low: commits and counters cost more than the rows. Too high: needs more memory (now about
- * 4 MB for each batch), and a second run after a crash has more rides to look up again.
+ * Rides after which a lane's buffer becomes a batch, which is written in one transaction. Too low: commits and counters cost
+ * more than the rows. Too high: needs more memory (now about 4 MB for each batch), and a second run after a crash has more
+ * rides to look up again.
  */
 const BATCH_ROWS = 20_000;
 
