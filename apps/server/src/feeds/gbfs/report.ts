@@ -130,7 +130,7 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
   const known = new Map<ReferredFeed, ReadonlySet<string> | undefined>();
   for (const { to } of found) if (!known.has(to)) known.set(to, knownIds(to));
 
-  /** Returns the ids of a feed's records. Undefined: not known, because the feed has not changed or cannot be read. */
+  /** Returns the ids of a feed's records, and those in use. Undefined: the feed has not changed or cannot be read. */
   function knownIds(feed: ReferredFeed): ReadonlySet<string> | undefined {
     const described = descriptions.find((each) => each.feed === feed)?.ids;
     const ids = feed === "station_information" ? information?.records.keys() : described;

@@ -198,7 +198,7 @@ export interface HourContent<Row> {
 /** Events, positions or rides of a batch: about half a megabyte of JSON. */
 const BATCH_SIZE = 1_000;
 
-/** Events are at most this far in the future, because reports of later times are rejected. */
+/** No event is so far in the future: reports of times that are more than some minutes ahead are rejected. */
 const MAX_AHEAD_MS = 24 * HOUR_MS;
 
 /** Sorts before the id of every event. */
