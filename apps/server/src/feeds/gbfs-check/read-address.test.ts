@@ -129,7 +129,7 @@ test("a vehicle that turns up elsewhere under its old id is found while the vehi
       await Promise.resolve();
     },
   });
-  expect(followed).toMatchObject({ minutes: 1, kept: ["v1"], isMoving: true });
+  expect(followed).toMatchObject({ minutes: 1, kept: ["v1"], isUpdated: true });
 });
 
 /** Watches the vehicles of a clean feed for a minute, which are two reads. @param reads what each read does */
