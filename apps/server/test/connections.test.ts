@@ -162,6 +162,21 @@ describe("the 413 of a body that is too large is read by its sender", () => {
   });
 });
 
+it("a connection is not cut off while its answer is made, however long that takes", async () => {
+  const other = await buildAnother(app, {}, ({ http }) => {
+    http.get("/slow", async ({ raw: { socket } }) => {
+      // As if the server's timeout had passed since the request arrived.
+      socket.setTimeout(20);
+      await once(socket, "timeout");
+      socket.setTimeout(http.server.timeout);
+      return "made";
+    });
+  });
+  const response = await fetch(`${other.url}/slow`);
+  expect(await response.text()).toBe("made");
+  await other.close();
+});
+
 describe("a caller that does not read", () => {
   const size = 32 * 1024 * 1024;
 

@@ -67,8 +67,9 @@ const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 const MAX_UNANSWERED = 100;
 
 /**
- * Follows the connections of a server and closes them so that each caller receives its answer. To close a connection that
- * has unread bytes would reset it, and the caller could lose an answer that was already sent.
+ * Follows the connections of a server and closes them so that each caller receives its answer. To close a connection
+ * that has unread bytes would reset it, and the caller could lose an answer that was already sent. The server's
+ * `timeout` closes a connection on which nothing has moved, but not while an answer is being made.
  */
 export function followConnections(server: Server): Connections {
   const connections = new WeakMap<Socket, Connection>();
@@ -94,6 +95,11 @@ export function followConnections(server: Server): Connections {
     if (!isGone && connection.exchanges.length <= MAX_UNANSWERED) return;
     connection.closing = true;
     request.socket.destroy();
+  });
+  // Replaces Node's handling of the timeout, which destroys the socket in any case.
+  server.on("timeout", (socket: Socket) => {
+    const connection = connections.get(socket);
+    if (connection === undefined || !isMakingAnswer(connection)) socket.destroy();
   });
   return {
     isClosing: (request) => {
@@ -122,6 +128,14 @@ export function followConnections(server: Server): Connections {
 
 function isOwed({ response }: Exchange): boolean {
   return !response.closed;
+}
+
+/**
+ * Tells whether the next answer is still being made: its whole request has arrived, and nothing of the answer is sent.
+ */
+function isMakingAnswer({ exchanges, closing }: Connection): boolean {
+  const next = exchanges.find(isOwed);
+  return next !== undefined && !closing && next.request.complete && !next.response.headersSent;
 }
 
 /**

@@ -32,8 +32,9 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds between two searches for requests that exceed these limits. Node's default of 30 s would double them. */
 const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
 /**
- * Milliseconds without a byte in either direction after which a connection with a request under way is closed. Limits how
- * long an answer that its caller does not read stays in memory. No answer takes as long to make.
+ * Milliseconds without a byte in either direction after which a connection is closed while a request arrives or an
+ * answer is sent. Limits how long an answer that its caller does not read stays in memory. An answer may take longer to
+ * make, as those that wait for a mail server or read another service's feeds: see `followConnections`.
  */
 const STALL_TIMEOUT_MS = 30_000;
 /**
