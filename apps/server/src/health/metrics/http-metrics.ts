@@ -247,7 +247,10 @@ export interface CountedRoute {
 
 /** Counts requests, and how long they took. */
 export interface RequestMetrics {
-  /** Called once for each route, when the route is created. */
+  /**
+   * Returns the function that counts requests under these names. To be called once for each `route`, because a look-up
+   * at each request would cost more than the count.
+   */
   countRoute(route: CountedRoute): CountRequest;
   /**
    * Bytes of all connections since the start.

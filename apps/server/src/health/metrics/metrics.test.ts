@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { CountedAttempt, CountedResult, MetricSources, SystemBacklog } from "./metrics.ts";
 import { createMetrics, type ReadableMetrics } from "./registry.ts";
+import { watchSamples } from "./sampled-metrics.ts";
 
 /** Returns the samples of our own metrics, without those of Node. */
 async function samples(metrics: ReadableMetrics): Promise<Map<string, number>> {
@@ -206,6 +207,15 @@ describe("the backlog", () => {
     await metrics.text();
     expect(reads).toBe(2);
   });
+});
+
+test("figures that are not read in time are left out; all else is shown", async () => {
+  const metrics = createMetrics({ version: "1" });
+  const gauge = { name: "bikeshare_slow", help: "Slow.", valueOf: () => 1, labelsOf: () => ({}) };
+  watchSamples(metrics.registry, pendingForEver, [], [gauge], 20);
+  const counted = await samples(metrics);
+  expect(counted.has("bikeshare_slow")).toBe(false);
+  expect(counted.get('bikeshare_build_info{version="1"}')).toBe(1);
 });
 
 const pendingForEver = () => Promise.withResolvers<never>().promise;

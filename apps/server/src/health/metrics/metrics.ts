@@ -57,7 +57,7 @@ export interface MailMetrics {
 export interface Metrics {
   /** Counts what the dispatcher does. */
   readonly webhooks: WebhookMetrics;
-  /** Counts the mails about failing endpoints. */
+  /** Counts the mails to partners, which are about failing endpoints, and those to the operator. */
   readonly mails: MailMetrics;
   /** Counts requests and their outcomes. */
   readonly http: HttpMetrics;

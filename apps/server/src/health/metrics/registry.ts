@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { createHttpMetrics } from "./http-metrics.ts";
 import type { Metrics } from "./metrics.ts";
+import { READ_TIMEOUT_MS } from "./sampled-metrics.ts";
 import { createBacklogMetrics, createMailMetrics, createWebhookMetrics } from "./webhook-metrics.ts";
 
 /** The metrics of this process, which can be read. */
@@ -19,12 +20,6 @@ export interface MetricsOptions {
   /** Milliseconds that reading the backlog may take. */
   readonly timeoutMs?: number;
 }
-
-/**
- * Milliseconds for reading one group of metrics. Too high: scrapers, which usually wait 10 s, lose all metrics because
- * of a few.
- */
-const READ_TIMEOUT_MS = 5_000;
 
 /** Makes the metrics of this process, with the usual ones of Node: CPU, memory, event loop, garbage collection. */
 export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsOptions): ReadableMetrics {

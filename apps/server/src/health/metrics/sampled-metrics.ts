@@ -5,6 +5,29 @@ import type { DatabaseHealth } from "../database-health/service.ts";
 
 /* Gauges whose figures are read at each scrape. */
 
+/**
+ * Milliseconds for reading one group of metrics. A scrape may take twice as long: the backlog is read first, and then
+ * all other groups at the same time. Too high: scrapers, which usually wait 10 s, lose all metrics because of a few.
+ */
+export const READ_TIMEOUT_MS = 4_000;
+
+/**
+ * Returns what was read.
+ * @param what the figures, for the error's message
+ * @throws Error when reading takes longer than `timeoutMs`
+ */
+export async function readInTime<Figures>(what: string, read: Promise<Figures>, timeoutMs: number): Promise<Figures> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} was not read within ${timeoutMs} ms.`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([read, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** The active reservations of a partner. */
 export interface PartnerHolds {
   readonly systemId: string;
@@ -22,12 +45,13 @@ interface SampledGauge<Sample, Label extends string> {
   readonly labelsOf: (sample: Sample) => Readonly<Record<Label, string>>;
 }
 
-/** Adds gauges that share one reading at each scrape. What cannot be read is left out. */
+/** Adds gauges that share one reading at each scrape. What cannot be read, or not within `timeoutMs`, is left out. */
 export function watchSamples<Sample, Label extends string>(
   registry: Registry,
   read: () => Promise<readonly Sample[]>,
   labelNames: readonly Label[],
   gauges: readonly SampledGauge<Sample, Label>[],
+  timeoutMs = READ_TIMEOUT_MS,
 ): void {
   let reading: Promise<readonly Sample[]> = Promise.resolve([]);
   for (const [index, { name, help, valueOf, labelsOf }] of gauges.entries()) {
@@ -38,7 +62,7 @@ export function watchSamples<Sample, Label extends string>(
       registers: [registry],
       async collect() {
         // The gauges are collected together, in this order, so that all share the reading of the first one.
-        if (index === 0) reading = read().catch(() => []);
+        if (index === 0) reading = readInTime(name, read(), timeoutMs).catch(() => []);
         this.reset();
         // Removes a gauge without labels: after a reset it would be 0, such as a certificate that expired in 1970.
         if (labelNames.length === 0) this.remove();

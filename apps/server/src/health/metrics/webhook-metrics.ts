@@ -3,6 +3,7 @@ import type { MailOutcome } from "../../outbound/mail/outbox.ts";
 import type { AttemptFailure, PauseCause, Warning } from "../../webhooks/rules/after-attempt.ts";
 import { countBy } from "./counters.ts";
 import type { CountedResult, MailMetrics, MetricSources, SystemBacklog, WebhookMetrics } from "./metrics.ts";
+import { readInTime } from "./sampled-metrics.ts";
 
 /* The metrics of webhooks and mails. */
 
@@ -159,7 +160,7 @@ export function createBacklogMetrics(registry: Registry, timeoutMs: number): Bac
     async refresh(sources) {
       inFlight.set(sources.inFlight());
       try {
-        show(await within(timeoutMs, sources.backlog()));
+        show(await readInTime("The backlog", sources.backlog(), timeoutMs));
       } catch (error) {
         // Removes the figures of an earlier scrape, which would be taken for current ones.
         for (const gauge of Object.values(gauges)) gauge.reset();
@@ -216,16 +217,4 @@ function register(registers: Registry[]) {
       registers,
     }),
   };
-}
-
-async function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The backlog was not read within ${milliseconds} ms.`)), milliseconds);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
