@@ -42,19 +42,20 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
   const { listening, clock, capacity = 500, minAgeMs = 0 } = options;
   /** The pages of each system since its last change. */
   const systems = new Map<string, Map<string, Entry<Page>>>();
-  /** The pages from before the last change, served until they are `minAgeMs` old. Empty if that is 0. */
+  /** The pages from before the last change that were not `minAgeMs` old then: they are served until they are. */
   const outdated = new Map<string, Map<string, Entry<Page>>>();
 
+  // A clock that was set back must not make an entry younger.
+  const ageOf = ({ since }: Entry<Page>) => Math.abs(clock() - since);
   const clear = (systemId: string) => {
     const pages = systems.get(systemId);
     systems.delete(systemId);
-    if (pages !== undefined && minAgeMs > 0)
-      outdated.set(systemId, new Map([...(outdated.get(systemId) ?? []), ...pages]));
+    if (pages === undefined || minAgeMs === 0) return;
+    const both = [...(outdated.get(systemId) ?? []), ...pages];
+    outdated.set(systemId, new Map(both.filter(([, entry]) => ageOf(entry) < minAgeMs)));
   };
   const find = (systemId: string, page: string): Entry<Page> | undefined => {
     const current = systems.get(systemId)?.get(page);
-    // A clock that was set back must not make an entry younger.
-    const ageOf = ({ since }: Entry<Page>) => Math.abs(clock() - since);
     if (current !== undefined && listening() && ageOf(current) < Math.max(MAX_AGE_MS, minAgeMs)) return current;
     // Without notifications, or beyond that age, only a page younger than `minAgeMs` is served.
     const entry = current ?? outdated.get(systemId)?.get(page);
