@@ -351,10 +351,8 @@ export interface StationEvent {
 /** The events of one station that a search found, and how far the search went. */
 interface StationEvents {
   readonly changes: readonly StationEvent[];
-  /** When the oldest searched event happened; null: no event was searched. */
+  /** The time back to which events of both names were searched; null: all events were searched. */
   readonly searched_to: string | null;
-  /** How many events of all stations were searched. */
-  readonly scanned: number;
 }
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -373,7 +371,9 @@ const listHistory = statement(
    changed as (
      select id, name, ${instant("occurred_at")} as occurred_at, data::json ->> 'offline_reason' as offline_reason, position
      from scanned where data::json ->> 'id' = $2 order by position desc limit $4)
-   select (select count(*) from scanned) as scanned, (select ${instant("min(occurred_at)")} from scanned) as searched_to,
+   select (select ${instant("max(oldest_at)")}
+      from (select min(occurred_at) as oldest_at from scanned group by name having count(*) >= $3) as cut_off
+     ) as searched_to,
      coalesce((select json_agg(json_build_object('id', id, 'name', name, 'occurred_at', occurred_at,
        'offline_reason', offline_reason) order by position desc) from changed), '[]') as changes`,
 );

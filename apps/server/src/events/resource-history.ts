@@ -106,7 +106,7 @@ interface StationHistory {
     readonly event: string;
     readonly at: string;
   })[];
-  /** When the oldest searched event happened, if older changes may exist; null: all events were searched. */
+  /** The time back to which all events were searched, if older changes may exist; null: all events were searched. */
   readonly searchedTo: string | null;
 }
 
@@ -118,9 +118,9 @@ export async function stationHistory(
   scanLimit = HISTORY_SCAN_LIMIT,
 ): Promise<StationHistory> {
   const bounds = { scanLimit, limit: SHOWN_LIMIT };
-  const { changes, scanned, searched_to: oldest } = await listStationEvents(db, systemId, stationId, bounds);
+  const { changes, searched_to: searchedTo } = await listStationEvents(db, systemId, stationId, bounds);
   return {
     changes: changes.map(({ name, occurred_at: at, ...change }) => ({ ...change, event: name, at })),
-    searchedTo: scanned >= scanLimit ? oldest : null,
+    searchedTo,
   };
 }
