@@ -79,10 +79,11 @@ function innerRequest(
   decided: Readonly<Record<string, string | number>>,
 ): InnerRequest | string {
   if (method !== "GET" && method !== "POST" && method !== "PATCH" && method !== "DELETE") throw new Error(method);
-  const missing = listed.inputSchema.required.find((name: string) => !args.some(([argument]) => argument === name));
-  const isInPath = (argument = "") => placements.get(argument)?.in === "path";
   // The endpoint itself refuses a request without a needed query parameter or field.
-  if (isInPath(missing)) return `${missing} must be given`;
+  const missing = listed.inputSchema.required.find(
+    (name: string) => placements.get(name)?.in === "path" && !args.some(([argument]) => argument === name),
+  );
+  if (missing !== undefined) return `${missing} must be given`;
   const takesBody = method === "POST" || method === "PATCH";
   const segments = new Map<string, string>();
   const query = new URLSearchParams();
@@ -117,8 +118,8 @@ function refusal(issues: string): ToolOutcome {
 
 function failure(status: number, error: ErrorBody, retryAfter?: unknown): ToolOutcome {
   const { action } = errorCatalogue[error.error];
-  const told = { ...error, action, ...(retryAfter !== undefined && { retry_after_seconds: Number(retryAfter) }) };
-  return { status, error, result: { content: [textOf(JSON.stringify(told))], isError: true } };
+  const shown = { ...error, action, ...(retryAfter !== undefined && { retry_after_seconds: Number(retryAfter) }) };
+  return { status, error, result: { content: [textOf(JSON.stringify(shown))], isError: true } };
 }
 
 function textOf(text: string): object {

@@ -25,7 +25,7 @@ export const rpcCodes = {
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A message that expects an answer; without an id it is a notification, which expects none. */
+/** A message: a request, which expects an answer, or, without an id, a notification, which expects none. */
 export interface Message {
   readonly id: string | number | undefined;
   readonly method: string;
@@ -127,8 +127,8 @@ const NAMED_BY: ReadonlyMap<string, string> = new Map([
 function checkHeader(name: string, headers: Headers, expected: unknown): void {
   const given = headers[name.toLowerCase()];
   if (given !== undefined && decoded(String(given)) === expected) return;
-  const fault = given === undefined ? "is missing" : "differs from the body";
-  throw new RpcFailure({ code: rpcCodes.headerMismatch, message: `The header ${name} ${fault}.` }, 400);
+  const issue = given === undefined ? "is missing" : "differs from the body";
+  throw new RpcFailure({ code: rpcCodes.headerMismatch, message: `The header ${name} ${issue}.` }, 400);
 }
 
 /** Returns a header's value. Clients encode values as Base64 that a header cannot contain. */
