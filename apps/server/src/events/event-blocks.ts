@@ -48,7 +48,10 @@ interface Day {
 export function createEventBlocks(): EventBlocks {
   const days = new Map<string, Day>();
 
-  /** Counts the blocks of a day that are full and not counted yet. @returns undefined when the day has no events */
+  /**
+   * Counts the blocks of a day that are full and not counted yet; leaves out one if it is the only one.
+   * @returns undefined when the day has no events
+   */
   async function readDay(db: QueryRunner, systemId: string, partnerId: string, day: string): Promise<Day | undefined> {
     const { first, last } = await findBoundsOfDay(db, systemId, day);
     if (first === null || last === null) return undefined;

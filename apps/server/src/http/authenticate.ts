@@ -141,7 +141,7 @@ export interface Caller {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set when the request is authorized, before the handler runs; undefined if the request was refused before that. */
+    /** Set when the authorization of the request begins; undefined if the request was refused before that. */
     transport: Transport | undefined;
     /** Set on endpoints that require a key, once the key is accepted. */
     caller: Caller | undefined;
@@ -173,7 +173,7 @@ export function partnerOf(request: FastifyRequest): { readonly systemId: string;
 
 /** The requirements of an endpoint on its caller. */
 interface Endpoint {
-  /** The scope that the contract requires for the endpoint. Unknown paths below /v1, /sandbox and /operator need a key. */
+  /** The scope that the contract requires for the endpoint; for an unknown path: see `scopeOfPath`. */
   readonly scope: EndpointMetadata["scope"];
   /** Further scopes that query parameters require, by the parameters' names. */
   readonly parameterScopes?: EndpointMetadata["parameterScopes"];
@@ -228,7 +228,7 @@ function readMetadata({ metadata }: AppRoute): EndpointMetadata {
 /** The dependencies of `markCompromisedKeys`. */
 export interface CompromisedKeysOptions {
   readonly keys: KeyCache;
-  /** Counts, by address, the keys that were sent in a wrong place. */
+  /** Counts, by address, the requests that carried keys in a wrong place. */
   readonly limiter: RateLimiter;
   readonly refusedRequests: Pick<RefusedRequests, "compromised">;
   /** Records that others may have read a key. @returns whether this was the first time */
@@ -241,7 +241,7 @@ const MAX_KEYS = 3;
 /** The most requests of an address in any 60 s whose keys are looked up. Further ones are refused without a look-up. */
 const MAX_REQUESTS_PER_MINUTE = 30;
 
-/** The places where a key was exposed, as the audit log names them. */
+/** The places where others may have read a key, as the audit log names them. */
 const AUDIT_NAMES: Readonly<Record<CompromisedIn, string>> = { url: "query string", plain_http: "plain HTTP" };
 
 /**

@@ -33,7 +33,7 @@ export interface AuthorizeOptions extends AuthenticateOptions {
   /** The default limit of requests in any 60 s, for keys without a limit of their own. */
   readonly rateLimit: number;
   readonly lastUses: LastUses;
-  /** The treatment of keys that were exposed. */
+  /** The dependencies of marking keys that others may have read as compromised. */
   readonly compromisedKeys: CompromisedKeysOptions;
   /** The access tokens of agencies; undefined: none are served. */
   readonly tokens?: AccessTokens | undefined;
@@ -133,7 +133,7 @@ function authorizeInner(
 /** Matches a JSON Web Token: it begins with a JSON object in Base64, so with `eyJ`. */
 const ACCESS_TOKEN = /^bearer (eyJ[\w-]*\.[\w-]+\.[\w-]+)$/i;
 
-/** A request with a known caller, and its endpoint. */
+/** A request to an endpoint that requires a key. */
 interface Asked {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -254,7 +254,8 @@ function httpsRequired({ address }: Transport, { refusedRequests }: AuthorizeOpt
 
 /**
  * Returns the error if a key may not call endpoints of a scope. An agency's key is only for MDS, and the operator's keys,
- * which have no partner, are only for the operator's interface. These are checked first, because their errors say so.
+ * which have no partner, are only for the operator's interface. These are checked first, because their errors name this
+ * cause instead of a missing scope.
  */
 function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   const isOperator = key.partner_id === null;

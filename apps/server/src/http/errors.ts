@@ -167,7 +167,7 @@ function partPattern(part: string): string {
 type Header = readonly [name: string, value: string];
 
 /** The longest result, a year. The caller of `readRetryAfter` decides how long to wait, but needs a finite number. */
-const LONGEST = 365 * 24 * 3600 * 1000;
+const MAX_RETRY_AFTER_MS = 365 * 24 * 3600 * 1000;
 
 /** `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that RFC 9110 allows servers to send. */
 const httpDate =
@@ -183,11 +183,11 @@ const httpDate =
 export function readRetryAfter(headers: readonly Header[], now: (() => number) | undefined): number | null {
   const value = valueOf(headers, "retry-after");
   if (value === undefined) return null;
-  if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, LONGEST);
+  if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS);
   const until = readDate(value);
   if (until === undefined) return null;
   const from = readDate(valueOf(headers, "date") ?? "") ?? now?.();
-  return from === undefined ? null : Math.min(Math.max(0, until - from), LONGEST);
+  return from === undefined ? null : Math.min(Math.max(0, until - from), MAX_RETRY_AFTER_MS);
 }
 
 function valueOf(headers: readonly Header[], wanted: string): string | undefined {

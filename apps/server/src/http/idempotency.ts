@@ -91,7 +91,10 @@ interface CommandCombinerOptions<Call, Result> {
 
 /** Limits the items of one transaction. Too low: a commit serves fewer calls. Too high: holds locks for longer. */
 export const MAX_ITEMS = 200;
-/** The most open transactions of a system: one that runs its statements, and one whose commit waits for the disk. */
+/**
+ * The most open transactions of a verb in a system: one runs its statements, and the commit of the other waits for the
+ * disk.
+ */
 const MAX_OPEN = 2;
 /** Limits how many calls run alone at the same time. Too high: takes connections from other verbs. */
 const ALONE_CONCURRENCY = 4;
@@ -340,8 +343,7 @@ type InputCall<Input> = CombinableCall & RepeatableCall<Input>;
 /**
  * Like `withIdempotency`, for requests of one verb that share transactions
  * (docs/decisions/city.md#requests-that-share-a-transaction).
- * @returns a function that runs a request.
- * @param items the number of a request's items
+ * @returns a function that runs a request; its `items` is the number of the request's items
  */
 export function combineRequests<Input>(context: IdempotencyContext, verb: CombinedVerb<Input>) {
   const runAlone = ({ systemId, name, bodyHash, input }: InputCall<Input>): Promise<RepeatableAnswer> => {

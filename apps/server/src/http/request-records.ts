@@ -15,7 +15,7 @@ import type { Tracer } from "../health/tracing/tracer.ts";
  * process makes itself on behalf of an outer one (inner-requests.ts).
  */
 
-/** The place where a key was exposed. */
+/** The place where others may have read a key. */
 export type CompromisedIn = "url" | "plain_http";
 
 /** Counts and logs the requests that are rejected before an endpoint sees them. */

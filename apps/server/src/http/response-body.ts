@@ -20,12 +20,12 @@ interface HeaderEditor {
 
 /** Adds names to a response's `Vary` header: the request headers that the response depends on. */
 export function vary(reply: HeaderEditor, ...names: readonly string[]): void {
-  const said = reply.getHeader("vary");
-  if (said === undefined) {
+  const current = reply.getHeader("vary");
+  if (current === undefined) {
     reply.header("vary", names.join(", "));
     return;
   }
-  const before = typeof said === "string" ? said.split(", ") : [];
+  const before = typeof current === "string" ? current.split(", ") : [];
   // The names are in lower case, because @fastify/compress searches for that form and would add a name a second time.
   reply.header("vary", [...before, ...names.filter((name) => !before.includes(name))].join(", "));
 }

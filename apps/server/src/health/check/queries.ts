@@ -309,7 +309,7 @@ const rideEvents = `
   where system_id = $1 and name like 'ride.%' and data like '{%}'`;
 
 // The time since which no event has been dropped: events are dropped after 30 days. It is -infinity as long as the first
-// event exists.
+// event exists or none has been numbered.
 const keptFrom = `
   select case when coalesce(min(position), (select last_position + 1 from event_sequences where system_id = $1), 1) = 1
     then '-infinity' else coalesce(min(recorded_on) + 1, 'infinity') end::timestamptz as instant

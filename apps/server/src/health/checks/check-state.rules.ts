@@ -114,7 +114,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const BEGIN_AFTER_MS = 2 * MINUTE_MS;
 /**
  * Minimum time without findings before a check counts as resolved. It doubles each time the check finds something
- * again. A problem that comes and goes all day sends nine pairs of mails on the first day, and fewer later.
+ * again. So a problem that comes and goes all day sends at most nine mails that it begins and eight that it is over on
+ * the first day, and fewer later.
  */
 const END_AFTER_MS = 5 * MINUTE_MS;
 const REMIND_AFTER_MS = DAY_MS;

@@ -96,7 +96,10 @@ export async function checkRateLimit(db: Database, { redisUrl }: Pick<Config, "r
   return ok("rate limit", n > 1 ? `counted for ${n} processes together` : "counted by the one process");
 }
 
-/** Checks that each partitioned table has the partition of today, and none that should be dropped. */
+/**
+ * Checks that no partitioned table has a partition that should have been dropped, and that each has the partition of
+ * today, except the events list, whose sequencer creates it.
+ */
 export async function checkPartitions(db: Database, now: number): Promise<CheckResult> {
   const today = dayOf(now);
   const missing: string[] = [];
@@ -185,7 +188,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<readonly CheckRe
   }
 }
 
-/** Warns if Redis may evict counts when its memory is full. A Redis that does not answer is left to `checkRedis`. */
+/** Warns if Redis may evict counts when its memory is full. The check "redis" reports a Redis that does not answer. */
 export async function checkRedisMemory({ redisUrl }: Config): Promise<readonly CheckResult[]> {
   if (redisUrl === undefined) return [];
   const name = "redis memory";

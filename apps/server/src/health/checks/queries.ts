@@ -130,7 +130,10 @@ const waitingEvents = statement(
      select unit from work_failures where system_id = $1 and work = 'number-event'))`,
 );
 
-/** Returns the id of a system's event that has waited longest for its number; null: none waits. */
+/**
+ * Returns the id of a system's event that has waited longest for its number; null: none waits. Leaves out events whose
+ * numbering failed, which another check reports.
+ */
 export async function findWaitingEvent(db: Queryable, systemId: string): Promise<string | null> {
   return oneRow(await db.query<{ id: string | null }>(waitingEvents, [systemId])).id;
 }

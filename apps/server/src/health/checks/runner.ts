@@ -293,7 +293,9 @@ const SENTENCES = {
   lasts: "a check still needs attention",
 };
 
-/** Combines the results of one check: the unacknowledged ones, if there are any. */
+/**
+ * Combines the results of one check. Only the unacknowledged ones, if there are any, decide its severity and its texts.
+ */
 function sightingOf(
   { name, of }: Check,
   results: readonly CheckResult[],
@@ -301,12 +303,13 @@ function sightingOf(
   now: number,
 ): (Sighting & { readonly isAcknowledged: boolean }) | undefined {
   if (results.length === 0) return undefined;
-  const news = results.filter((result) => acknowledgementOf(known, of, result, now) === undefined);
-  const told = news.length === 0 ? results : news;
-  const severity = told.some(({ status }) => status === "failure") ? "failure" : "warning";
-  const fixes = new Set(told.flatMap(({ fix }) => (fix === undefined ? [] : [fix])));
+  const unacknowledged = results.filter((result) => acknowledgementOf(known, of, result, now) === undefined);
+  const isAcknowledged = unacknowledged.length === 0;
+  const reported = isAcknowledged ? results : unacknowledged;
+  const severity = reported.some(({ status }) => status === "failure") ? "failure" : "warning";
+  const fixes = new Set(reported.flatMap(({ fix }) => (fix === undefined ? [] : [fix])));
   const fix = [...fixes].slice(0, MAX_NAMED).join(" ");
-  return { name, of, severity, detail: described(told), fix, results, isAcknowledged: news.length === 0 };
+  return { name, of, severity, detail: described(reported), fix, results, isAcknowledged };
 }
 
 /** Maximum results of one check in a mail. `doctor` lists all. */

@@ -18,7 +18,7 @@ export interface ServiceClock {
    * @returns by how many milliseconds, at least, the machine's clock differs from the database's
    */
   follow(read: DatabaseTime): number;
-  /** Whether somebody has set the machine's clock since it was last followed. */
+  /** Whether somebody has set the machine's clock since the latest `follow`. */
   wasSet(): boolean;
 }
 
@@ -73,9 +73,9 @@ class ClocksDiffer extends Error {
   readonly condition = "clocks_differ";
   readonly sentences;
 
-  constructor(said: string) {
-    super(said);
-    this.sentences = { begins: said, lasts: said, ends: "the clock agrees with the database's again" };
+  constructor(message: string) {
+    super(message);
+    this.sentences = { begins: message, lasts: message, ends: "the clock agrees with the database's again" };
   }
 }
 

@@ -55,7 +55,7 @@ async function checkSecretsFile(config: Config): Promise<CheckResult> {
   );
 }
 
-/** The other machines that the configuration names, by variable. */
+/** The machines that the service needs besides the databases and Redis, which other checks call, by variable. */
 function outboundAddresses({
   gbfsSync,
   mail,

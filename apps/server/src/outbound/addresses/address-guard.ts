@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 const mappedIpv4 = new BlockList();
 mappedIpv4.addSubnet("::ffff:0:0", 96, "ipv6");
 
-/** Most results that a list caches, of some 100 bytes each. More than the number of addresses that call at one time. */
+/** Most results that a list caches, of some 100 bytes each. A full cache is emptied. */
 const MAX_KNOWN = 1_000;
 
 /** IP addresses and networks. An IPv4 address and its mapped form (`::ffff:10.0.0.1`) are one address. */

@@ -170,7 +170,7 @@ function startTls(tcp: Socket, host: string, secureContext: SecureContext, timeo
   });
 }
 
-/** Explanations of OpenSSL's codes, for the operator. */
+/** Explanations of OpenSSL's codes, for people. */
 const knownAlerts: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "The server does not speak HTTP/1.1",
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The server speaks neither TLS 1.2 nor 1.3",

@@ -168,8 +168,9 @@ async function sendNext(options: OutboxOptions, queue: MailQueue, signal: AbortS
     await forgetUnit(guard);
     return finish("unaddressed");
   }
-  // Sends the mail under `runGuarded`, which notices if the mail ends this process. Returns an error as a value, because for
-  // `runGuarded` a try that fails without ending the process is a success.
+  // Sends the mail under `runGuarded`, which notices if the mail ends this process. Returns an error as a value: this
+  // process survived the try, so the processes that the mail ended before must be forgotten, and `runGuarded` does that
+  // only if the work does not throw.
   const send = () =>
     mailer.send({ id, to, subject, text }, signal).then(
       () => undefined,

@@ -175,7 +175,7 @@ export async function updateRevocation(
   await db.query(revoke, [systemId, id, at, successor]);
 }
 
-/** Marks a key as compromised. @returns its id the first time; undefined when it is already marked or unknown */
+/** Marks a key as compromised. @returns its system and id the first time; undefined: it is already marked or unknown */
 export async function updateCompromised(
   db: Queryable,
   hash: Uint8Array,

@@ -244,13 +244,13 @@ export async function revokeKeysOf(
   partnerId: string,
 ): Promise<number> {
   const now = context.clock();
-  const live = (await listKeys(tx, systemId, partnerId)).filter((key) => keyStatus(key, now) !== "revoked");
-  for (const { id } of live) {
+  const unrevoked = (await listKeys(tx, systemId, partnerId)).filter((key) => keyStatus(key, now) !== "revoked");
+  for (const { id } of unrevoked) {
     await updateRevocation(tx, systemId, id, new Date(now), null);
     await insertActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
   }
   await notifyKeyChanged(tx, systemId);
-  return live.length;
+  return unrevoked.length;
 }
 
 /** Notifies every process, when the transaction commits, that keys must be looked up again. */
@@ -458,7 +458,9 @@ const DAY_MS = 86_400_000;
  * with each key that is made and revoked.
  */
 const MAX_MADE_A_DAY = 100;
-/** Number of days for which a key of a partner's own people is listed after its end. */
+/**
+ * Days for which a key of a partner's own people is listed after its end; it is deleted when they make the next key.
+ */
 const ENDED_DAYS = 30;
 
 /**

@@ -17,7 +17,7 @@ export interface LoggedRequest {
   /** Null: an operator key. */
   readonly partnerId: string | null;
   readonly method: string;
-  /** The route's pattern. */
+  /** The route's pattern, such as `/v1/rides/:id`; at /mcp followed by the method and the tool. */
   readonly route: string;
   readonly status: number;
   /** The error's code; null: it succeeded. */

@@ -14,10 +14,11 @@ export interface OutageGate {
   /** Whether an error is that of an outage for which statements wait at present. The first such error begins the outage. */
   readonly tolerates: (error: unknown) => boolean;
   /**
-   * Runs work, and repeats it after an outage if that is safe.
-   * @param mayRepeat whether the work may be repeated after an error: it had no effect, or repeating adds no further effect
-   * @throws the last error of the work, or the outage's if the work was not run: the outage takes too long, too many
-   * statements wait already, or the work may not be repeated
+   * Runs work, and repeats it after an outage if that is safe: up to `MAX_ATTEMPTS` runs, within `MAX_REPEAT_AGE_MS`.
+   * @param mayRepeat whether the work may be repeated after an error: it had no effect, or repeating adds no further
+   * effect
+   * @throws the last error of the work; the outage's if the work was not run, because the outage takes too long or too
+   * many statements wait already
    */
   run<Result>(work: () => Promise<Result>, mayRepeat: (error: unknown) => boolean): Promise<Result>;
   close(): Promise<void>;

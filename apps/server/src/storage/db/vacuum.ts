@@ -8,9 +8,9 @@ export const RIDE_TABLES = ["rides", "ride_counts", "list_counts", "stations"] a
 export const FLEET_TABLES = ["stations", "bikes", "list_counts"] as const;
 
 /**
- * Updates the statistics of tables after many rows were written or deleted. Until the next autovacuum, which begins after a
- * minute at the earliest, lists would be planned for an empty table and read rows instead of their index. Never fails: if
- * it does not succeed, the service does it later (table-care).
+ * Updates the statistics of tables after many rows were written or deleted. Until the next autovacuum, which may begin
+ * a minute later or more, lists would be planned for an empty table and read rows instead of their index. Never fails:
+ * if it does not succeed, the service does it later (table-care).
  */
 export async function careForTables(connectionString: string, tables: readonly string[]): Promise<void> {
   const vacuum = (own: Database) => vacuumTables(own, tables, { isLockAwaited: true });

@@ -137,7 +137,7 @@ export async function listFollowing(
   return { rows, isMore: rows.ids.length === CHUNK_ROWS };
 }
 
-/** Reads the changes after a position. */
+/** Reads the changes from a position on. */
 export async function listChanged(
   readPool: ReadPool,
   list: RememberableList,

@@ -54,7 +54,7 @@ export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
 
 /** A key of the secrets file. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface NumberedKey {
-  /** One byte, the first of everything encrypted with this key. */
+  /** One byte, the first of every token that this key encrypted. */
   readonly id: number;
   /** 32 random bytes. */
   readonly key: Uint8Array;
