@@ -31,7 +31,10 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Milliseconds for receiving a whole request, and for an idle connection. Too high: keeps dead connections. */
+/**
+ * Milliseconds for receiving a whole request, and for an idle connection. Too high: keeps dead connections. Also the
+ * interval at which Node looks for requests that have taken longer: its default of 30 s would allow 35 s.
+ */
 const REQUEST_TIMEOUT_MS = 5_000;
 /** Maximum connections. A deployment has few scrapers; more connections come from a mistake. */
 const MAX_CONNECTIONS = 32;
@@ -43,7 +46,11 @@ const MAX_CONNECTIONS = 32;
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host = "127.0.0.1", port, metrics, logger, ready = () => Promise.resolve([]) } = options;
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: REQUEST_TIMEOUT_MS });
+  const server = createServer({
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: REQUEST_TIMEOUT_MS,
+  });
   server.maxConnections = MAX_CONNECTIONS;
   server.on("request", ({ method, url = "/", headers }, response) => {
     const path = method === "GET" || method === "HEAD" ? url.replace(/\?.*$/, "") : undefined;
