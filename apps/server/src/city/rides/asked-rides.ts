@@ -85,9 +85,9 @@ export function isStretchOfTime(names: readonly string[]): boolean {
 }
 
 /**
- * Returns a name for the statement if it is to be prepared; undefined otherwise. With filters by bike or station and by
- * start time, one index has the rides in the list's order, so that one plan fits all values. With other filters the best
- * plan depends on the values.
+ * Returns a name for the statement if it is to be prepared; undefined otherwise. If the only filters are the start time and
+ * one bike or station, one index has the rides in the list's order, so that one plan fits all values. With other filters the
+ * best plan depends on the values.
  */
 function statementName(names: readonly string[]): string | undefined {
   const [owner, ...others] = names.filter((name) => !TIMES.includes(name));
@@ -133,7 +133,7 @@ export function countBetween(filters: RideFilters): string {
 }
 
 /**
- * SQL: the number of rides that started before an instant: the sum of whole months, days and hours, and of the last hour.
+ * SQL: the number of rides that started before an instant: in whole months, days and hours, and in its own hour before it.
  */
 function countBefore(at: string): string {
   const kept = (period: string, from: string | undefined) => `
@@ -144,10 +144,10 @@ function countBefore(at: string): string {
   return `(${[kept("month", undefined), kept("day", "month"), kept("hour", "day"), inHour].join(" + ")})`;
 }
 
-/** SQL: the number of changes to rides that had started more than two days before. */
+/** SQL: how many transactions have changed rides of an hour that had begun more than two days before. */
 export const pastChanges =
   "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
 
-/** SQL: the number of changes to rides that had started more than an hour before. */
+/** SQL: how many transactions have changed rides of an hour that had begun more than an hour before. */
 export const lateChanges =
   "(select coalesce(sum(late_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";

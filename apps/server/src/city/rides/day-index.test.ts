@@ -87,10 +87,10 @@ it("while the past is being read, pages are exact with what is known so far, who
   gate.open = 1;
   const partly = await index.known("main", true);
   expect(partly?.days).toHaveLength(MAX_DAYS);
-  expect(partly?.since).toBe(partly?.days.at(-1)?.from);
+  expect(partly?.knownFrom).toBe(partly?.days.at(-1)?.from);
   for (const filters of asked) await expectExact(index, filters);
   gate.resolve();
-  await expect.poll(async () => (await index.known("main", true))?.since).toBe(-Infinity);
+  await expect.poll(async () => (await index.known("main", true))?.knownFrom).toBe(-Infinity);
   expect(gate.reads).toBe(3);
   for (const filters of asked) await expectExact(index, filters);
 });
@@ -103,7 +103,7 @@ it("days that change while others are read are not given as they were", async ()
   await insert(Array.from({ length: 1.5 * MAX_DAYS }, (_, day) => now - (day + 20) * DAY_MS));
   gate.open = 3;
   gate.resolve();
-  await expect.poll(async () => (await index.known("main", true))?.since).toBe(-Infinity);
+  await expect.poll(async () => (await index.known("main", true))?.knownFrom).toBe(-Infinity);
   for (const filters of asked) await expectExact(index, filters);
 });
 

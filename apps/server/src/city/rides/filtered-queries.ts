@@ -82,7 +82,8 @@ export async function listQuickRideRows(
  * Returns a page of the rides that pass filters. Finds and counts them with the remembered numbers of past rides: by day,
  * and for a bike or a station by `PART_DAYS` days. Reads single rides only in the parts of the list where these numbers do
  * not suffice.
- * @param days undefined: nothing is known yet. Then rides are counted one by one, unless a bike or a station is requested
+ * @param days undefined: nothing is known yet, or the request does not need them (`needsDays`). Then rides are counted one by
+ *   one, unless a bike or a station is requested
  * @returns undefined when past rides have changed since what is remembered
  */
 export async function listFilteredRideRows(
@@ -156,7 +157,7 @@ const PART_DAYS = 30;
 function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays | undefined): Stretch[] {
   const { upto } = past;
   // Days of another state do not fit the counts. Without days, `changedIn` does not know what has changed.
-  const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity, since: -Infinity };
+  const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity, knownFrom: -Infinity };
   const parts = past.parts.map(({ from, n }) => {
     const part = { from, to: Math.min(from + PART_DAYS * DAY_MS, upto) };
     return { ...part, n: { all: n, none: 0, some: undefined }[changedIn(part, known, byDay)] };

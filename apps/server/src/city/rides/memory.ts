@@ -6,23 +6,24 @@ import { DAY_MS, type PastDays, type RideDay, rideDay } from "./ride-day.rules.t
 
 /*
  * What a process remembers of past rides, so that numbered pages of lists of rides need not count all rides:
- * - `DayIndex`: numbers by day and hour, for lists filtered by status or last change;
+ * - `DayIndex`: numbers by day and hour, for lists filtered by start, status or last change;
  * - `PastCounts`: the number of rides for each requested filter by bike or station;
  * - `DepthIndex`: the number of rides before each hour, for the unfiltered list.
- * The database counts changes of rides (`lateChanges`, `pastChanges`). Numbers are valid as long as these counts stay.
+ * The database counts changes of rides (`lateChanges`, `pastChanges` in `asked-rides.ts`). Numbers are valid as long as these
+ * counts stay.
  */
 
 /** The days in memory of a system's past rides; valid while `lateChanges` equals the database's value. */
 export interface KnownDays extends PastDays {
   readonly lateChanges: number;
-  /** The number of changes to rides that had started more than two days before, when the days were read. */
+  /** The database's `pastChanges` when the days were read. */
   readonly pastChanges: number;
 }
 
 /**
  * Remembers for each past hour how many rides of each status started in it, and when they were last changed. So lists that
  * are filtered by status or last change are counted, and their pages found, without reading the rides. A day is read again
- * only when one of its rides was added, deleted or corrected.
+ * when one of its rides was added, deleted or corrected, and in a refresh (`MAX_DAY_AGE_MS`) when one was under way.
  */
 export interface DayIndex {
   /**
@@ -39,14 +40,14 @@ export interface DayIndexOptions {
   /** Reads the days that have changed. @param known the number of changes of each known day, by the beginning of the day */
   readonly read: (systemId: string, known: ReadonlyMap<number, number>) => Promise<ReadDays>;
   readonly clock: () => number;
-  /** Milliseconds for which a request waits for the numbers. */
+  /** Milliseconds for which a request waits for the numbers at most. */
   readonly maxWaitMs?: number;
 }
 
 /**
- * Maximum time for which a patient request waits. Ten million rides are read within it. A waiting request holds no
- * connection, and afterwards uses the part that was read: a request after a start, or after a large import, is late rather
- * than rejected.
+ * Maximum time for which a request waits that is patient, or whose numbers are outdated. Ten million rides are read within
+ * it. A waiting request holds no connection, and afterwards uses the part that was read: a request after a start, or after a
+ * large import, is late rather than rejected.
  */
 const MAX_WAIT_MS = 15_000;
 const IMPATIENT_WAIT_MS = 300;
@@ -110,7 +111,8 @@ export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayInde
     async known(systemId, isPatient) {
       const system = systemOf(systemId);
       const waitMs = isPatient ? maxWaitMs : Math.min(maxWaitMs, IMPATIENT_WAIT_MS);
-      if (system.known === undefined || system.known.since > -Infinity) await within(waitMs, learn(systemId, system));
+      if (system.known === undefined || system.known.knownFrom > -Infinity)
+        await within(waitMs, learn(systemId, system));
       // Begins to refresh the days, and does not wait for them.
       else if (Math.abs(clock() - system.at) > MAX_DAY_AGE_MS) await within(0, learn(systemId, system, true));
       return system.known;
@@ -157,9 +159,9 @@ async function learnDays(
       system.days.set(from, { changes, day: rideDay(from, Math.min(from + DAY_MS, upto), groups) });
     const isWhole = found.changed <= MAX_DAYS;
     // Days older than those that were read may have changed, so they are not used.
-    const since = isWhole ? -Infinity : Math.min(...found.days.map(({ from }) => from));
-    const days = [...system.days.values()].flatMap(({ day }) => (day.from >= since ? [day] : []));
-    system.known = { upto, since, lateChanges, pastChanges, days: days.sort((a, b) => b.from - a.from) };
+    const knownFrom = isWhole ? -Infinity : Math.min(...found.days.map(({ from }) => from));
+    const days = [...system.days.values()].flatMap(({ day }) => (day.from >= knownFrom ? [day] : []));
+    system.known = { upto, knownFrom, lateChanges, pastChanges, days: days.sort((a, b) => b.from - a.from) };
     if (isWhole) return;
   }
 }
@@ -179,7 +181,7 @@ export interface PastCount {
   readonly isRecent: boolean;
   /** The youngest first. Missing parts have no rides. */
   readonly parts: readonly PastPart[];
-  /** The number of changes to past rides when the rides were counted. */
+  /** The database's `pastChanges` when the rides were counted. */
   readonly pastChanges: number;
 }
 
@@ -240,8 +242,8 @@ export function createRideMemory(db: Database, clock: () => number): RideMemory 
 }
 
 /**
- * Reads the days of every system ahead of requests: for a large system that takes seconds, for which its first filtered list
- * would wait. If it fails, the next request for a list tries again.
+ * Reads the days of each of the operator's systems ahead of requests: for a large system that takes seconds, for which its
+ * first filtered list would wait. If it fails, the next request for a list tries again.
  */
 export async function learnRideDays(db: Database, { days }: RideMemory): Promise<void> {
   const systems = await systemsOf(db).catch(() => []);
@@ -255,8 +257,8 @@ interface ListState {
 }
 
 /**
- * Remembers how many rides started before each hour that ended some days ago. These numbers count from the oldest ride, so
- * new rides do not change them. When past rides are added or deleted, every page shows that, because it reads the number of
+ * Remembers how many rides started until the end of each hour that ended some days ago. These numbers count from the oldest
+ * ride, so new rides do not change them. When past rides are added or deleted, every page shows that, because it reads the number of
  * such changes. PostgreSQL then finds the hour itself, at several times the cost.
  */
 interface DepthIndex {

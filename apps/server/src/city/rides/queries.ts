@@ -98,8 +98,8 @@ const before = (size: FetchSize, isNear: boolean) => {
   );
 };
 
-// Reads the hours that are over for three days. Rides that are added to them or deleted count as changes of past rides,
-// which begin at two days; the day between leaves time for open transactions. The values are float8, because pg returns an
+// Reads the hours that began more than three days ago. Rides that are added to them or deleted count as changes of past
+// rides, which begin at two days; the day between leaves time for open transactions. The values are float8, because pg returns an
 // array of bigint as texts.
 const hours = statement(
   "rides.hours",
@@ -150,7 +150,7 @@ export interface Depth {
   readonly rides: number;
   /** How many of these rides are younger than the ride, if the list has not grown since. */
   readonly skip: number;
-  /** The number of changes to past rides when these numbers were read. */
+  /** The database's `pastChanges` when these numbers were read. */
   readonly pastChanges: number;
 }
 
@@ -171,7 +171,7 @@ export async function listRideRowsAt(
   return { rows, holds: rows.pastChanges === depth.pastChanges && toSkip >= 0 };
 }
 
-/** Returns the number of rides that started in each hour (seconds since 1970), oldest first, without the last three days. */
+/** Returns the number of rides that started in each hour, oldest first, without the hours of the last three days. */
 export async function countRidesByHour(db: QueryRunner, systemId: string): Promise<RideHours> {
   const { pastChanges, startsAt, n } = oneRow(
     await db.query<{ pastChanges: number; startsAt: (number | null)[]; n: (number | null)[] }>(hours, [systemId]),
@@ -181,10 +181,11 @@ export async function countRidesByHour(db: QueryRunner, systemId: string): Promi
   return { pastChanges, startsAt: startsAt.filter(isHour), n: n.filter(isHour) };
 }
 
-/** One entry an hour in each array. */
+/** How many rides started in each hour. The arrays have one entry for each hour that has rides. */
 export interface RideHours {
-  /** The number of changes to past rides when the hours were read. */
+  /** The database's `pastChanges` when the hours were read. */
   readonly pastChanges: number;
+  /** Seconds since 1970. */
   readonly startsAt: readonly number[];
   readonly n: readonly number[];
 }
@@ -207,9 +208,8 @@ interface ReadDay {
 export interface ReadDays {
   /** The hours before this instant, milliseconds since 1970, are past. */
   readonly upto: number;
-  /** The number of changes to rides that had started more than an hour before. */
+  /** As `lateChanges` and `pastChanges` in `asked-rides.ts` count them. */
   readonly lateChanges: number;
-  /** The number of changes to rides that had started more than two days before. */
   readonly pastChanges: number;
   /** The part of `pastChanges` that is not counted by day, because a process of an older release made the changes. */
   readonly unnoted: number;

@@ -10,7 +10,7 @@ type Status = Tables["rides"]["status"];
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Rides that started in the same hour, have a status, and were last changed at about the same time. */
+/** Rides that started in the same hour and have the same status. An hour has several groups of a status, by last change. */
 export interface RideGroup {
   /** The hour of the day, from 0. */
   readonly hour: number;
@@ -33,7 +33,7 @@ interface StatusOfDay {
 export interface RideDay {
   /** Milliseconds since 1970. */
   readonly from: number;
-  /** The end of the known part: the end of the day, or an earlier time if the day was not over. */
+  /** The end of the known part: the end of the day, or the `upto` of `PastDays` if that is earlier. */
   readonly to: number;
   readonly statuses: readonly StatusOfDay[];
   /** Whether a ride of the day is under way, so that the numbers of its hour may change. */
@@ -173,16 +173,21 @@ function hoursOf(day: RideDay, filters: ChangeFilters): Stretch[] {
 }
 
 /**
- * Returns how many rides of a day and a status started between two instants, in whole hours; undefined: one of them is
- * under way.
+ * Returns how many rides of a day started in the hours that overlap with a stretch.
+ * @param status the status that the rides had when the day was read; undefined: any
  */
 function ridesOfDay(
-  day: RideDay,
+  { from: midnight, groups }: RideDay,
   { from, to }: Pick<Stretch, "from" | "to">,
   status: string | undefined,
-): number | undefined {
-  const [begin, end] = [Math.floor((from - day.from) / HOUR_MS), Math.ceil((to - day.from) / HOUR_MS)];
-  return countOfHours(day, { since: undefined, status }, begin, end);
+): number {
+  const [begin, end] = [Math.floor((from - midnight) / HOUR_MS), Math.ceil((to - midnight) / HOUR_MS)];
+  let sum = 0;
+  for (let at = 0; at < groups.length; at += WIDTH) {
+    const [hour = 0, is = 0, , , n = 0] = groups.subarray(at, at + WIDTH);
+    if (hour >= begin && hour < end && (status === undefined || STATUSES[is] === status)) sum += n;
+  }
+  return sum;
 }
 
 /** A part of the list whose rides are counted. */
@@ -203,20 +208,20 @@ export interface PastDays {
   /** The end of the known past, milliseconds since 1970. */
   readonly upto: number;
   /** The beginning of the known past; -Infinity when no older days remain to be read. */
-  readonly since: number;
-  /** The youngest first. Days that are missing have no rides. */
+  readonly knownFrom: number;
+  /** The youngest first. Days of the known past that are missing have no rides. */
   readonly days: readonly RideDay[];
 }
 
 /** Returns the past as parts, the youngest first, each with the number of its rides that pass filters. */
-export function* partsOf({ days, since }: PastDays, filters: DayFilters): Generator<Stretch> {
+export function* partsOf({ days, knownFrom }: PastDays, filters: DayFilters): Generator<Stretch> {
   const { from, to } = filters;
   for (const day of days) {
     if (day.from >= to) continue;
     if (day.to <= from) return;
     yield* partsOfDay(day, filters, from > day.from || to < day.to);
   }
-  if (since > -Infinity) yield { from: -Infinity, to: since, n: undefined };
+  if (knownFrom > -Infinity) yield { from: -Infinity, to: knownFrom, n: undefined };
 }
 
 /**
@@ -272,7 +277,10 @@ function isCounted(stretch: Stretch): stretch is CountedStretch {
   return stretch.n !== undefined;
 }
 
-/** Returns the stretches. The first two days from an instant back are split into hours, which is enough for a page. */
+/**
+ * Returns the stretches. The first two days from an instant back are split into hours. Further back whole days suffice,
+ * because they are read only if these two have too few rides for a page.
+ */
 export function* byHourBehind(
   stretches: Iterable<Stretch>,
   { days }: Pick<PastDays, "days">,
@@ -289,25 +297,25 @@ export function* byHourBehind(
   }
 }
 
-/** Rides younger than this are not past yet. */
-const RECENT_MS = 2 * HOUR_MS;
+/** The time before `upto` whose rides stand in for those since `upto`, which is one to two hours ago. */
+const STAND_IN_MS = 2 * HOUR_MS;
 
-/** Returns about how many rides of a status started between two instants. Time after `upto` counts like the hours before. */
+/**
+ * Returns about how many rides of a status started between two instants. The rides since `upto` are not known: as many are
+ * assumed as started in the last `STAND_IN_MS` before it. Returns Infinity when the stretch begins before the known past.
+ */
 export function ridesBetween(
-  { days, upto, since }: PastDays,
+  { days, upto, knownFrom }: PastDays,
   { from, to }: Pick<Stretch, "from" | "to">,
   status: string | undefined,
 ): number {
-  if (from < since) return Infinity;
-  const isRecent = to > upto;
-  const begin = isRecent ? Math.min(from, upto - RECENT_MS) : from;
-  let sum = 0;
-  for (const day of days) {
-    if (day.from >= to) continue;
-    if (day.to <= begin) break;
-    sum += ridesOfDay(day, { from: begin, to }, status) ?? 0;
-  }
-  return sum;
+  if (from < knownFrom) return Infinity;
+  const count = (begin: number, end: number) =>
+    days.reduce((sum, day) => {
+      const isInside = day.from < end && day.to > begin;
+      return isInside ? sum + ridesOfDay(day, { from: begin, to: end }, status) : sum;
+    }, 0);
+  return count(from, Math.min(to, upto)) + (to > upto ? count(upto - STAND_IN_MS, upto) : 0);
 }
 
 /** Where the rides of a page are found. */
@@ -346,11 +354,11 @@ export function spanOf(stretches: readonly CountedStretch[], skip: number, limit
  */
 export function changedIn(
   part: Pick<Stretch, "from" | "to">,
-  { days, upto, since: begin }: PastDays,
+  { days, upto, knownFrom }: PastDays,
   { since, status }: ChangeFilters,
 ): "all" | "none" | "some" {
   if (since === undefined) return "all";
-  if (part.to > upto || part.from < begin) return "some";
+  if (part.to > upto || part.from < knownFrom) return "some";
   let [all, none] = [true, true];
   for (const { from, isUnderWay, statuses } of days) {
     if (from >= part.to) continue;
@@ -368,7 +376,7 @@ export function changedIn(
 }
 
 /**
- * Returns the start times between which the `limit` rides lie that follow an instant in the list, so that no others are
+ * Returns the start times between which the `limit` rides lie that follow an instant in the list, so that few others are
  * read.
  * @param stretches a stretch without a number counts as 0 rides
  */

@@ -9,6 +9,7 @@ import {
   partsOf,
   rideDay,
   type RideGroup,
+  ridesBetween,
   spanOf,
   stretchesOf,
 } from "./ride-day.rules.ts";
@@ -72,7 +73,7 @@ function known(rides: readonly Ride[]) {
     );
     return rideDay(day * DAY_MS, Math.min((day + 1) * DAY_MS, upto), groups);
   });
-  return { days, upto, since: -Infinity };
+  return { days, upto, knownFrom: -Infinity };
 }
 
 const anyFilters = fc.record({
@@ -80,6 +81,25 @@ const anyFilters = fc.record({
   to: fc.oneof(fc.constant(Infinity), fc.integer({ min: -5, max: 80 })),
   since: fc.option(fc.integer({ min: 0, max: 95 }), { nil: undefined }),
   status: fc.option(fc.constantFrom("completed", "cancelled"), { nil: undefined }),
+});
+
+test("rides under way do not hide the other rides of their day from the estimate of a stretch", () => {
+  const ofHour = (hour: number, status: RideGroup["status"], n: number) => ({ hour, status, first: 1, last: 1, n });
+  const groups = Array.from({ length: 24 }, (_, hour) => ofHour(hour, "completed", 100));
+  const day = rideDay(0, DAY_MS, [...groups, ofHour(7, "started", 1)]);
+  const past = { days: [day], upto: DAY_MS, knownFrom: 0 };
+  expect(ridesBetween(past, { from: 0, to: DAY_MS }, undefined)).toBe(2_401);
+  expect(ridesBetween(past, { from: 0, to: DAY_MS }, "started")).toBe(1);
+  expect(ridesBetween(past, { from: 5 * HOUR_MS, to: 6.5 * HOUR_MS }, undefined)).toBe(200);
+});
+
+test("the last hours of the known past stand in for those since, however early a stretch begins", () => {
+  const groups = [22, 23].map((hour) => ({ hour, status: "completed" as const, first: 1, last: 1, n: 100 }));
+  const past = { days: [rideDay(0, DAY_MS, groups)], upto: DAY_MS, knownFrom: 0 };
+  expect(ridesBetween(past, { from: DAY_MS, to: Infinity }, undefined)).toBe(200);
+  expect(ridesBetween(past, { from: DAY_MS - HOUR_MS, to: Infinity }, undefined)).toBe(300);
+  expect(ridesBetween(past, { from: 0, to: Infinity }, undefined)).toBe(400);
+  expect(ridesBetween(past, { from: -1, to: Infinity }, undefined)).toBe(Infinity);
 });
 
 test("a day of which no hour's number is known keeps the number that was counted", () => {
@@ -90,7 +110,7 @@ test("a day of which no hour's number is known keeps the number that was counted
     last: 9,
     n: 2,
   }));
-  const past = { days: [rideDay(0, DAY_MS, groups)], upto: DAY_MS, since: -Infinity };
+  const past = { days: [rideDay(0, DAY_MS, groups)], upto: DAY_MS, knownFrom: -Infinity };
   const filters = { since: 5, status: undefined, from: -Infinity, to: Infinity };
   const [, day] = stretchesOf(partsOf(past, filters), 2 * DAY_MS, filters);
   expect(day).toEqual({ from: 0, to: DAY_MS, n: undefined });
