@@ -5,7 +5,7 @@ import { addPartners } from "../../test/partners.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { addSystem } from "../city/systems/service.ts";
 import { statement } from "../storage/db/statement.ts";
-import { search } from "./search/service.ts";
+import { search, subjectNames } from "./search/service.ts";
 
 let app: TestApp;
 let operator: SignedIn;
@@ -120,6 +120,11 @@ it("keys are found by words of their names: all by the operator, its own alone b
   expect(await find("timetable")).toEqual([`key ${another}: Timetable of buses`, `key ${own}: Timetable of trams`]);
   expect(await partnerFinds("TRAMS time")).toEqual([`key ${own}: Timetable of trams`]);
   expect(await partnerFinds("buses")).toEqual([]);
+});
+
+it("an act on a vehicle type, whose id the operator chooses, does not show the name of a system with that id", async () => {
+  const acts = ["vehicle_type.described", "system.described"].map((action) => ({ action, subject: "elsewhere" }));
+  expect(await subjectNames(app.db, "elsewhere", acts)).toEqual([undefined, "Elsewhere"]);
 });
 
 it("however many stations and bikes there are, a search reads a bounded number and gives a few", async () => {

@@ -54,10 +54,11 @@ export async function namesIn(db: Queryable, systemId: string, items: readonly N
 }
 
 /**
- * Kinds whose ids the operator gives: a station and a bike may have the same id. The service makes all other ids, and each
- * of them is unique among all kinds.
+ * Kinds whose ids the operator or a feed gives: a station and a bike may have the same id, so an act's kind tells them apart.
+ * The ids of the other kinds are unique among all kinds. Acts of several kinds are about them: `person.joined` is about a
+ * partner or a system.
  */
-const GIVEN_IDS = ["station", "bike", "region"];
+const GIVEN_IDS = ["station", "bike", "ride", "region", "vehicle_type", "pricing_plan", "alert"];
 
 /** Returns a key that no two things share. */
 function uniqueKey(kind: string, id: string): string {
