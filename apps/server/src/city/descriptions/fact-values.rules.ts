@@ -62,7 +62,7 @@ function areRules(text: string): boolean {
     if (at === text.length) return true;
     if (!take(BETWEEN_RULES)) return false;
     // The last rule may end with a semicolon.
-    if (at === text.length) return !text.trimEnd().endsWith(",");
+    if (at === text.length) return text.endsWith(";");
   }
 }
 
