@@ -53,7 +53,7 @@ interface Report {
   readonly notes: readonly string[];
 }
 
-/** Checks the system that `--system` names, otherwise all. The only system is created if there is none. */
+/** Checks the system that `--system` names, otherwise all of the operator's. The first one is created if there is none. */
 async function checkSystems(context: DeploymentContext): Promise<Result> {
   const { db, system: named } = context;
   const all = named === undefined ? (await systemsOf(db)).map((system) => system.system_id) : [];

@@ -20,7 +20,7 @@ import { type Columns, type Result, table } from "./output.ts";
  * bikes. A description consists of facts, such as a name; they take precedence over those of a feed.
  */
 
-/** A kind of thing that only GBFS publishes, such as a region. It has ids and its own commands. */
+/** A kind of thing whose ids the operator chooses, such as a region. It has commands of its own. */
 type Noun = {
   readonly [Kind in FactKind]: {
     readonly kind: Kind;

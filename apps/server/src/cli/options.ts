@@ -61,7 +61,7 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text);
 }
 
-/** Returns the parts of a comma-separated list; `parse` reads each. */
+/** Returns a reader of comma-separated lists. @param parse reads each part */
 export function listOf<Part>(parse: (text: string) => Part): (text: string) => Part[] {
   return (text) =>
     text
@@ -84,7 +84,7 @@ export function scopeList(text: string): Scope[] {
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i;
 const INSTANT_EXPECTED = "must be an RFC 3339 instant such as 2027-01-31T00:00:00Z";
 
-/** Reads an RFC 3339 instant after `now`, which is right once the database is open: see `CliContext.clock`. */
+/** Returns a reader of RFC 3339 instants after `now`, which is right once the database is open: see `CliContext.clock`. */
 export function futureInstant(now: number): (text: string) => Date {
   return (text) => {
     const instant = instantFrom(text);
@@ -94,7 +94,7 @@ export function futureInstant(now: number): (text: string) => Date {
   };
 }
 
-/** Reads an RFC 3339 instant, or a duration before `now` such as `24h`. For `now`, see `futureInstant`. */
+/** Returns a reader of RFC 3339 instants, and of durations before `now` such as `24h`. For `now`, see `futureInstant`. */
 export function pastInstant(now: number): (text: string) => Date {
   return (text) => {
     if (/^\d+[smhd]$/.test(text)) return new Date(now - duration()(text));

@@ -8,7 +8,7 @@ export interface Result {
   /** Values by name. Default without facts, table and text: the object's properties. */
   readonly facts?: object | undefined;
   readonly table?: Table | undefined;
-  /** A document or a transcript: neither facts nor a table. */
+  /** Text that is neither facts nor a table: a document, a transcript, or a sentence on the outcome. */
   readonly text?: string | undefined;
   /** Next steps and warnings. */
   readonly notes?: readonly string[] | undefined;
@@ -16,7 +16,7 @@ export interface Result {
   readonly failure?: string | undefined;
 }
 
-/** The output of a command. With `--json`: one JSON object on stdout, everything else on stderr. */
+/** The output of a command. With `--json`: each result as a JSON object on stdout, everything else on stderr. */
 export interface Output {
   readonly json: boolean;
   /** Prints a result. @throws Error when the result is a failure */

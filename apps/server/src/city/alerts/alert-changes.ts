@@ -27,7 +27,7 @@ import {
   updateAlerts,
 } from "./queries.ts";
 
-// Changes of alerts by commands on the fleet (stations that go offline) and by feeds. Callers lock the stations first.
+// Changes of alerts by commands on the fleet (stations that go offline) and by feeds. Stations are locked before alerts.
 
 /** The command that changes alerts: the part of a `FleetCommand` that is needed here. */
 export interface AlertCommand extends Command {
@@ -190,7 +190,7 @@ export interface AppliedAlerts {
 
 /**
  * Makes a source's open alerts equal those of its feed: a new alert opens, a missing one ends, but not before it has
- * been open for MIN_OPEN_MS. The caller has locked the stations and then the source's row.
+ * been open for MIN_OPEN_MS. The caller has locked the source's row.
  * @param records in canonical form
  */
 export async function applyAlerts(

@@ -47,7 +47,7 @@ interface Warn {
   warn(fields: object, message: string): void;
 }
 
-/** Logs a warning for each system that lacks facts which readers need. GBFS publishes defaults meanwhile. */
+/** Logs a warning for each of the operator's systems that lacks facts which readers need. GBFS publishes defaults. */
 export async function warnOfMissingFacts(db: Queryable, logger: Warn): Promise<void> {
   for (const { system_id: system } of await systemsOf(db)) {
     const missing = missingFacts((await readSaid(db, system, "system")).system);
@@ -288,7 +288,7 @@ export async function removeDescription(
   });
 }
 
-/** Like `removeDescription`. @throws ServiceError `not_found` when there is nothing to remove; the same as that one */
+/** Like `removeDescription`, but throws ServiceError `not_found` when there is nothing to remove. */
 export async function requireRemoval(...of: Parameters<typeof removeDescription>): Promise<void> {
   const [, , , id] = of;
   if (!(await removeDescription(...of))) throw serviceError("not_found", "description", { id });

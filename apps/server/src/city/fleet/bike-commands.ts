@@ -34,7 +34,7 @@ export function upsertBikes(
     items,
     async (command, { items: readable, results }) => {
       const { now, ids } = command;
-      // This map is the command's own: it also gets the bikes that are inserted, locked or changed below.
+      // This map is the command's own: it also shows the bikes that are locked or changed below.
       const bikes = await command.lockBikes(readable.map(({ item }) => item.id));
       const stations = await locationsNamed(command, readable);
       const known = readable.filter((entry) => {

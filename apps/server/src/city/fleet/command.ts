@@ -56,7 +56,7 @@ interface Effects {
   readonly causes: Map<string, EventCause[]>;
   /** Bikes whose events are logged from now on. */
   readonly logStarts: Set<string>;
-  /** Stations whose bikes were changed. */
+  /** Stations whose counters are still to be written. */
   readonly stationIds: Set<string>;
   /** Stations at which bikes arrived. */
   readonly arrivals: Set<string>;

@@ -344,7 +344,7 @@ const CHANGES = "station_changes c where c.system_id = $1 and c.station_id = fou
 
 /**
  * SQL: the instant at which the present state began: that of the change that follows the newest change with another state.
- * Reads the changes from the day `from` until before the day `to`; null when none of them has another state.
+ * Searches the changes from the day `from` until before the day `to` for the latter; null when none has another state.
  */
 const beginning = (state: LastingState, from: string, to: string) => `(
            select next.at

@@ -261,8 +261,8 @@ export interface CityFigure {
 const FRESH_MS = 15 * 60_000;
 
 /**
- * Returns the figures of every system with a fresh sample, from that sample and from sums, so that a scrape does not count
- * rows.
+ * Returns the figures of the operator's systems with a fresh sample, from that sample and from sums, so that a scrape does
+ * not count rows.
  */
 export async function cityFigures(db: Database, now: number): Promise<CityFigure[]> {
   const figures: CityFigure[] = [];

@@ -88,7 +88,7 @@ export async function reservationUse(
 const SHOWN_PARTNERS = 20;
 
 /**
- * Returns the partners of each system that hold most bikes, and how many each may hold.
+ * Returns the partners of each of the operator's systems that hold most bikes, and how many each may hold.
  * @param now milliseconds since 1970
  */
 export async function largestHolders(db: Database, now: number): Promise<PartnerHolds[]> {

@@ -152,9 +152,8 @@ export interface RelyingParty {
 }
 
 /**
- * Returns the relying party of a service at a base URL; undefined: its host is an IP address, on which browsers allow no
- * passkeys, or it is not a URL.
- * A loopback address counts as `localhost`, on which they do.
+ * Returns the relying party of a service at a base URL; undefined: it is not a URL, or its host is an IP address, on which
+ * browsers allow no passkeys. A loopback address counts as `localhost`, on which they do.
  */
 export function relyingParty(baseUrl: string): RelyingParty | undefined {
   const url = URL.parse(baseUrl);

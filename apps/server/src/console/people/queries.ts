@@ -238,7 +238,7 @@ const insertInvitationRow = statement(
   "invitations.insert",
   `insert into invitations (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
-// An invitation's link works for 7 days. For another 30 days it explains that it has expired.
+// Deletes an invitation 30 days after its link has expired. A link without a row gets the same error as an expired one.
 const deletePast = statement(
   "invitations.deletePast",
   "delete from invitations where system_id = $1 and expires_at < $2::timestamptz - interval '30 days'",

@@ -64,7 +64,7 @@ const insert = statement(
   `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 const remove = statement("sessions.delete", "delete from sessions where id = $1 returning id_token");
-// Also deletes sessions that ended earlier because they were idle: nothing else deletes them.
+// A session that ended because it was idle is deleted here, too, once its lifetime is over: nothing else deletes it.
 const removeExpired = statement(
   "sessions.deleteExpired",
   "delete from sessions where person_id = $1 and expires_at <= $2",
