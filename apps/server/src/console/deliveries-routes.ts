@@ -138,7 +138,7 @@ function scopeOf(request: LongRequest) {
 /** Seconds after which another download may be tried: about the duration of a whole file. */
 const RETRY_SECONDS = 5;
 
-/** Limits downloads to one file at a time for each partner. */
+/** Limits this process's downloads to one file at a time for each partner. */
 interface Exports {
   /** @throws ServiceError while the partner downloads another file */
   begin(whose: PartnerScope, make: () => Promise<Readable>): Promise<Readable>;

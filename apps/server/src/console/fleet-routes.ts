@@ -14,14 +14,15 @@ import { cursorPosition } from "../http/cursor.ts";
 import { idPosition, type Page, type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ListReader } from "../storage/lists/read-context.ts";
 import type { ConsoleRoutes } from "./answers.ts";
-import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
-import type { ConsoleContext, LongReads } from "./context.ts";
+import { consoleCaller } from "./authorize.ts";
+import { type ConsoleContext, type LongReads, type LongRequest, readerOf } from "./context.ts";
 import { namesIn } from "./search/service.ts";
 
 type FleetRoutes = ConsoleRoutes["fleet"];
 
 /**
- * Routes of stations, bikes and rides for the operator: the same lists as partners get, and histories.
+ * Routes of stations, bikes, rides and reservations for the operator: lists as partners get them, histories, and changes that
+ * people make by hand.
  * @param reads the context of the partners' lists, for the statements that both share
  */
 export function fleetRoutes(context: ConsoleContext, reads: RideContext, longReads: LongReads): FleetRoutes {
@@ -89,7 +90,7 @@ function actRoutes(context: ConsoleContext): Pick<FleetRoutes, "setStationState"
   };
 }
 
-/** Routes for the events and reservations of a bike, station or ride. */
+/** Routes of reservations, and of the events of a station, ride or reservation. */
 function historyRoutes(
   context: ConsoleContext,
   reads: RideContext,
@@ -162,7 +163,7 @@ interface FleetList<Position, Filters> {
 
 interface ListCall<Filters> {
   readonly query: Filters & { readonly limit?: number | undefined; readonly cursor?: string | undefined };
-  readonly request: ConsoleRequest;
+  readonly request: LongRequest;
 }
 
 /** Returns the route of a list. The list's items are JSON of the contract, which is sent as it is. */
@@ -171,13 +172,12 @@ function listRoute<Position, Filters extends object>(
   list: FleetList<Position, Filters>,
 ) {
   return async ({ query: { limit, cursor, ...rest }, request }: ListCall<Filters>) => {
-    const { systemId, actor } = consoleCaller(request);
+    const { systemId } = consoleCaller(request);
     const filters = rest as unknown as Filters; // what remains of the query when the paging parameters are taken out
     const scope = cursorScope(systemId, `console-${list.name}`, rest);
     const position = cursorPosition(cursorCipher, scope, list.position);
     const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
-    // Each person reads one slow list at a time, as each partner does.
-    const { items, next, total } = await list.read({ systemId, partnerId: actor }, filters, asked);
+    const { items, next, total } = await list.read(readerOf(request), filters, asked);
     const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes, which lack these fields
     const names = JSON.stringify(await namesIn(db, systemId, rows));
     const count = total === undefined ? "" : `,"total":${total}`;

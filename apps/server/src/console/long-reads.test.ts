@@ -134,6 +134,16 @@ describe("a viewer who asks for all that takes long at once", () => {
   });
 });
 
+it("a list of rides waits its turn as other pages do, where a program with as many requests would be refused", async () => {
+  const operator = await signIn({ ...harness, url: app.url }, { partnerId: null, role: "viewer" });
+  const release = await lock("rides");
+  const rides = `${app.url}/console/v1/systems/${harness.systemId}/rides?status=completed`;
+  const answers = Array.from({ length: 12 }, () => fetch(rides, { headers: operator.headers }));
+  await until(async () => (await reads("waiting")) === 11);
+  await release();
+  expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(new Set([200]));
+});
+
 describe("the file of deliveries", () => {
   it("counts as twenty requests of its session, and is refused where fewer are left without counting", async () => {
     for (let file = 0; file < 29; file++) expect(await (await ask("deliveries.csv")).text()).toContain("ride.started");

@@ -148,8 +148,8 @@ async function findSession(
 type SessionFinder = (request: FastifyRequest, needs: ConsoleNeeds) => Promise<FoundSession | undefined>;
 
 /**
- * Creates a finder of sessions. Simultaneous requests of one browser share one look-up, which begins after they all came.
- * Otherwise a browser with hundreds of simultaneous requests would take all database connections.
+ * Creates a finder of sessions. A browser's requests are looked up one batch at a time: those that come during a look-up
+ * share the next one. Otherwise a browser with hundreds of simultaneous requests would take all database connections.
  */
 export function createSessionFinder(db: Queryable, clock: () => number): SessionFinder {
   // The look-ups that run or are about to, each with the number of requests that wait for it. The name has everything that

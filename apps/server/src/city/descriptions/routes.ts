@@ -45,7 +45,7 @@ interface Changing<Kind extends FactKind> extends Call {
   readonly body: FactChanges<Kind>;
 }
 
-/** The operator's endpoints other than those that change the fleet, and the links to the dashboard. */
+/** The operator's endpoints without those of the fleet, of alerts and of dashboard links. */
 type FactRoutes = Omit<
   RouterImplementation<typeof operatorContract>,
   "stations" | "bikes" | "rides" | "alerts" | "dashboardLinks"
@@ -117,7 +117,7 @@ function wireOf<Kind extends FactKind>(
 /** Returns a page of a list, such as `listRegions`. */
 type ListOfSystem = (db: QueryRunner, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
 
-/** Routes of regions and vehicle types. They count as slow reads, because each request assembles its list. */
+/** Routes of regions and vehicle types. They are filtered reads, because each request assembles its whole list. */
 export function systemRoutes(
   { filtered }: ReadContext,
   cursors: CursorCipher,
