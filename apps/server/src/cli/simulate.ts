@@ -18,7 +18,7 @@ import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "
 import { option, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
 
-/** Milliseconds between two progress lines. Their figures are of the last minute. */
+/** Milliseconds between two progress lines. The rate of starts that they show is that of the last minute. */
 const PROGRESS_INTERVAL_MS = 1000;
 
 /** Registers `simulate`, which simulates rides against a running service. */

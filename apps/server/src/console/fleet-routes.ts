@@ -90,7 +90,7 @@ function actRoutes(context: ConsoleContext): Pick<FleetRoutes, "setStationState"
   };
 }
 
-/** Routes of reservations, and of the events of a station, ride or reservation. */
+/** Routes of reservations, and of the events and deliveries about a station, bike, ride or reservation. */
 function historyRoutes(
   context: ConsoleContext,
   reads: RideContext,
@@ -135,8 +135,8 @@ function historyRoutes(
 }
 
 /**
- * Returns the times around which the events of a resource are searched: when a ride or reservation changed. Bikes have no
- * events, and those of stations are found by name.
+ * Returns the times around which the events of a resource are searched: when a ride or reservation changed. None for a bike,
+ * which has no events, and for a station, whose events `stationHistory` finds by their names.
  */
 async function timesOf(
   context: ConsoleContext,

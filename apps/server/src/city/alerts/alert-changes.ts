@@ -260,7 +260,7 @@ async function newAlertsLeft({ tx, systemId, now }: AlertCommand, source: string
   return MAX_NEW_ALERTS_A_DAY - (await countOpenedOfSource(tx, systemId, source, dayAgo));
 }
 
-/** Ends the alerts of a source that the operator removes. */
+/** Ends the alerts of a source whose import is undone. */
 export async function endAlertsOfSource(command: AlertCommand, source: string): Promise<void> {
   command.locks("alerts");
   const held = await lockAlertsOfSource(command.tx, command.systemId, source, []);

@@ -149,7 +149,7 @@ async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Prom
     listBikesAt(tx, systemId, ids),
     findNamedStations(tx, systemId, ids),
   ]);
-  const bikes = await command.lockBikes(standing.map(({ id }) => id));
+  const bikes = await command.lockBikes(standing);
   const bikesAt = new Map<string, string[]>();
   for (const bike of bikes.values()) {
     const station = stations.get(bike.reported_station_id ?? "");

@@ -187,17 +187,11 @@ export async function findNamedStations(
 // Includes bikes on rides that began at the stations, because they come back if the ride is cancelled.
 const bikesAt = statement(
   "fleet.bikesAtStations",
-  `select id, coalesce(reported_station_id, station_id) as station_id from bikes
+  `select id from bikes
    where system_id = $1 and (station_id = any($2::text[]) or reported_station_id = any($2::text[])) order by id`,
 );
 
-/** A bike at a station, or a bike on a ride that began there. */
-export interface StandingBike {
-  readonly id: string;
-  readonly station_id: string;
-}
-
-/** Lists the bikes that stand at stations, or stood there before their rides. Locks nothing. */
-export function listBikesAt(tx: Transaction, systemId: string, stationIds: readonly string[]): Promise<StandingBike[]> {
-  return tx.query<StandingBike>(bikesAt, [systemId, stationIds]);
+/** Returns the ids of the bikes that stand at stations, or stood there before their rides. Locks nothing. */
+export async function listBikesAt(tx: Transaction, systemId: string, stationIds: readonly string[]): Promise<string[]> {
+  return (await tx.query<{ id: string }>(bikesAt, [systemId, stationIds])).map(({ id }) => id);
 }
