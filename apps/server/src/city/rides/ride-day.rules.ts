@@ -10,7 +10,7 @@ type Status = Tables["rides"]["status"];
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Rides that started in the same hour and have the same status. An hour has several groups of a status, by last change. */
+/** Rides of one hour and status. An hour may have several groups of a status, by the time of the last change. */
 export interface RideGroup {
   /** The hour of the day, from 0. */
   readonly hour: number;
