@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, symlink } from "node:fs/promises";
 import { MIN_FLOW_RIDES, type Ride } from "@bikeshare/contract";
 import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
@@ -258,6 +258,18 @@ describe("a file that cannot be made", () => {
     [{ directory: "/proc" }, /no directory \/proc|may not write in \/proc/],
   ])("says what to do: %j", async (options, message) => {
     await expect(harness.make(options as object)).rejects.toThrow(message);
+  });
+
+  it("leaves the file and the manifest of before, if the disk has no room for the new manifest", async () => {
+    await harness.rides([ride("first", FROM)]);
+    const { path } = await harness.make({ privacy: "full" });
+    const before = await harness.files();
+    await harness.rides([ride("second", FROM)]);
+    // Every write to /dev/full fails like a write to a full disk.
+    await symlink("/dev/full", `${path}.manifest.json.part`);
+    await expect(harness.make({ privacy: "full" })).rejects.toThrow("is full. Free space there, then export again.");
+    expect(await harness.files()).toEqual(before);
+    expect(await harness.ask(path, "select ride_id from file")).toEqual([{ ride_id: "first" }]);
   });
 });
 

@@ -376,14 +376,21 @@ async function copyRows(
   }
 }
 
-/** Publishes a file, then its manifest. Deletes the old manifest first, so that a manifest never describes another file. */
+/**
+ * Publishes a file, then its manifest. Deletes the old manifest first, so that a manifest never describes another file. Writes
+ * the new one before anything is published, so that a full disk publishes nothing.
+ */
 async function publish(draft: string, path: string, manifest: ExportManifest): Promise<void> {
   const manifestPath = manifestOf(path);
-  await rm(manifestPath, { force: true });
-  await publishFile(draft, path);
   const manifestDraft = `${manifestPath}.part`;
-  await writeFile(manifestDraft, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o640, flush: true });
-  await publishFile(manifestDraft, manifestPath);
+  try {
+    await writeFile(manifestDraft, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o640, flush: true });
+    await rm(manifestPath, { force: true });
+    await publishFile(draft, path);
+    await publishFile(manifestDraft, manifestPath);
+  } finally {
+    await rm(manifestDraft, { force: true });
+  }
 }
 
 /** Returns the path of a file's manifest. */
