@@ -6,6 +6,7 @@ import type { ServiceClock } from "../health/conditions/service-clock.ts";
 import type { Ids } from "../ids.ts";
 import type { Signals } from "../runtime/startup/signals.ts";
 import { noteSandboxUse } from "../sandbox/service.ts";
+import type { Server } from "../storage/db/connections.ts";
 import type { Database } from "../storage/db/database.ts";
 import type { Output, Result } from "./output.ts";
 
@@ -38,7 +39,7 @@ export interface CliContext {
    */
   readonly withDatabase: <Value>(work: (db: Database, applied: readonly string[]) => Promise<Value>) => Promise<Value>;
   /** Opens the database (our own PostgreSQL when none is configured) and leaves its schema as it is. */
-  readonly openDatabaseAsIs: () => Promise<{ readonly connectionString: string; close(): Promise<void> }>;
+  readonly openDatabaseAsIs: () => Promise<Server>;
   /**
    * Returns the system that a command works on: the one that is named, or the only one there is (created when there is
    * none).

@@ -5,7 +5,7 @@ import { commandError } from "../command-errors.ts";
 import { forgetRider } from "../partners/forget/service.ts";
 import { overviewOf } from "../partners/service.ts";
 import { shellWord } from "../printable.ts";
-import { explainDatabaseFailure } from "../runtime/startup/checks.ts";
+import { explainDatabaseFailure, explainFullDisk } from "../runtime/startup/checks.ts";
 import { duration } from "../runtime/startup/values.ts";
 import { createBackup } from "../storage/backup/backup.ts";
 import { restoreBackup, verifyBackup } from "../storage/backup/restore.ts";
@@ -131,6 +131,8 @@ async function restore(context: CliContext, file: string): Promise<Result> {
         "When the service starts, it sends webhooks again that it sent after the backup. Receivers recognise them by their ids.",
       ],
     };
+  } catch (error) {
+    throw explainFullDisk(error, context.config, await server.findFullDisk?.());
   } finally {
     await server.close();
   }

@@ -12,6 +12,7 @@ import { copyDatabase, dropDatabase, withDatabaseName } from "../../../test/serv
 import { registerBackup } from "../../cli/maintenance.ts";
 import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
+import { statement } from "../db/statement.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
 import {
   type ArchiveWriter,
@@ -345,5 +346,24 @@ it("`backup verify` has a PostgreSQL of its own, of which nothing stays when it 
   } finally {
     await cli.close();
     vi.unstubAllEnvs();
+  }
+});
+
+it("of a restore for which the disk is full, the command says what to do, and nothing is restored", async () => {
+  const cli = await openCliHarness({ register: registerBackup, clock: () => Date.now() });
+  try {
+    const run = (text: string) => cli.db.transaction((tx) => tx.run(text));
+    // What PostgreSQL says of a full disk, for the first row of a bike.
+    await run(`truncate systems, placed_systems cascade;
+      create function fail() returns trigger language plpgsql as $$
+        begin raise 'could not extend file' using errcode = 'disk_full'; end $$;
+      create trigger full_disk before insert on bikes for each row execute function fail()`);
+    await expect(cli.run("restore", backup)).rejects.toThrow(
+      /^The disk of DATA_DIR \(.+\) is full: could not extend file\. Free space there, and run the command again\.$/,
+    );
+    expect(await cli.db.query(statement("", "select id from stations"))).toEqual([]);
+    expect(await readdir(cli.directory)).toEqual([]);
+  } finally {
+    await cli.close();
   }
 });

@@ -112,7 +112,7 @@ export interface Store {
 }
 
 /** A PostgreSQL to connect to. `close` closes our own PostgreSQL, which stops if no other process uses it. */
-interface Server {
+export interface Server {
   readonly connectionString: string;
   /** Undefined where the PostgreSQL is not our own. */
   readonly asSuperuser?: AsSuperuser;
