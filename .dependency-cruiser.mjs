@@ -206,7 +206,7 @@ const serverLayers = [
   {
     name: "fleet-writes-bikes-and-counters-once",
     comment: "Who writes bikes writes the counters that follow from them: the command does both, at its end.",
-    from: { pathNot: [`${server}/city/fleet/(command|placeholder-stations)[.]ts$`, testFiles] },
+    from: { pathNot: [`${server}/city/fleet/command[.]ts$`, testFiles] },
     to: { path: `${server}/city/fleet/command-queries[.]ts$`, ...valueOnly },
   },
   {

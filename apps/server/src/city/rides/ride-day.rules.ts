@@ -310,11 +310,16 @@ export function ridesBetween(
   status: string | undefined,
 ): number {
   if (from < knownFrom) return Infinity;
-  const count = (begin: number, end: number) =>
-    days.reduce((sum, day) => {
-      const isInside = day.from < end && day.to > begin;
-      return isInside ? sum + ridesOfDay(day, { from: begin, to: end }, status) : sum;
-    }, 0);
+  const count = (begin: number, end: number) => {
+    let sum = 0;
+    for (const day of days) {
+      if (day.from >= end) continue;
+      // The days are sorted, the youngest first.
+      if (day.to <= begin) break;
+      sum += ridesOfDay(day, { from: begin, to: end }, status);
+    }
+    return sum;
+  };
   return count(from, Math.min(to, upto)) + (to > upto ? count(upto - STAND_IN_MS, upto) : 0);
 }
 
