@@ -298,6 +298,21 @@ describe("over time", () => {
     expect([causes, causes_counted_from]).toEqual([[], new Date(harness.clock()).toISOString()]);
   });
 
+  it("lists the causes beside dropped deliveries that had failed with many codes before they were held", async () => {
+    await sent(1, answered(500));
+    await harness.rows(
+      `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status,
+         attempts, latest_code, latest_failure, finished_at)
+       select $1, ($3::timestamptz)::date, 'dropped_' || n, $2, 'event_' || n, 'ride.started', $3, 'failed', 1, 400 + n,
+         'dropped', $3
+       from generate_series(1, 20) as n`,
+      endpointId,
+      new Date(harness.clock()),
+    );
+    const { causes } = await overTime("?step=PT15M");
+    expect(causes.map(({ failure, code, deliveries }) => [failure, code, deliveries])).toEqual([["http_5xx", 500, 1]]);
+  });
+
   it("counts all of a partner's webhooks together, each within its share of what may be read", async () => {
     const { systemId, partnerId } = harness;
     const added = { name: "Second", url: "https://two.example/", events: ["ride.started"] };

@@ -4,7 +4,7 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { IS_DISTRIBUTED } from "../../storage/db/sql-fragments.ts";
 import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { isTest, UNTRIED } from "../queue/sql-fragments.ts";
+import { DROPPED_OR_SKIPPED, isTest } from "../queue/sql-fragments.ts";
 import { type SearchIndex, searchIndexFor } from "./delivery-filter.rules.ts";
 import {
   deliveryColumns,
@@ -37,8 +37,7 @@ export const MAX_RESENDS = 100_000;
 const MAX_LOOKED_AT = 500_000;
 
 /*
- * Leaves out deliveries that wait for their first attempt, because they are sent anyway, and tests, which are sent only
- * once.
+ * Leaves out pending deliveries without a failure, because they are sent anyway, and tests, which are sent only once.
  */
 const isResendable = `(status <> 'pending' or latest_failure is not null) and not ${isTest("id")}`;
 
@@ -60,8 +59,8 @@ const countOf = (name: string, chosen: string): Statement =>
     `select count(*) as total, coalesce(bool_or(is_end), false) as is_cut from (${chosen}) as chosen`,
   );
 
-// One statement counts and writes, in one snapshot: the count equals the number of deliveries that will be sent. The
-// insert's own parameters begin at $13.
+// One statement counts and writes, in one snapshot: the count equals the number of recorded items. The insert's own
+// parameters begin at $13.
 const insertOf = (name: string, chosen: string): Statement =>
   statement(
     `bulkResends.insert.${name}`,
@@ -262,7 +261,8 @@ export async function findSearchIndex(
   return n <= MAX_QUEUED_ROWS ? "queue" : "endpoint";
 }
 
-// The column `problem` is `failing` (to be tried again after a failed attempt), `failed` (given up), `held`, or null.
+// The column `problem` is `failing` (to be tried again after a failed attempt), `failed` (given up, dropped or
+// skipped), `held`, or null.
 const nextTo = (direction: "older" | "newer") => {
   const [compare, order] = direction === "older" ? ["<", "desc"] : [">", "asc"];
   const bound = direction === "older" ? "created_on <= $3::timestamptz::date" : "created_on >= $3::timestamptz::date";
@@ -280,7 +280,8 @@ const nextTo = (direction: "older" | "newer") => {
 const neighbours = { older: nextTo("older"), newer: nextTo("newer") } as const;
 
 /**
- * Returns the id of the nearest delivery that fails or was given up, in one direction from a position; null: there is none.
+ * Returns the id of the nearest delivery that is failing, or was given up, dropped or skipped, in one direction from a
+ * position; null: there is none.
  */
 export async function findNextProblem(
   db: Queryable,
@@ -501,7 +502,7 @@ const summary = statement(
      (select count(*) from failing) as failing,
      (select count(*) from latest) < $4 and (select count(*) from failed) < $4 and (select count(*) from failing) < $4
        as is_complete
-   from failed where finished_at >= $3 and coalesce(latest_failure, '') not in ${UNTRIED}`,
+   from failed where finished_at >= $3 and coalesce(latest_failure, '') not in ${DROPPED_OR_SKIPPED}`,
 );
 
 /** Counts an endpoint's deliveries since an instant, up to `limit` of each kind. */

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { DROPPED, SKIPPED, UNTRIED } from "../queue/sql-fragments.ts";
+import { DROPPED, DROPPED_OR_SKIPPED, SKIPPED } from "../queue/sql-fragments.ts";
 
 /* Statements that count deliveries over time, and the causes of failures, for a chart. */
 
@@ -41,9 +41,9 @@ const counts = statement(
      (count(*) filter (where status = 'succeeded'))::int as succeeded,
      (count(*) filter (where status = 'pending' and problem is null))::int as waiting,
      (count(*) filter (where problem = 'failing'))::int as failing,
-     (count(*) filter (where status = 'failed' and coalesce(latest_failure, '') not in ${UNTRIED}))::int as failed,
+     (count(*) filter (where status = 'failed' and coalesce(latest_failure, '') not in ${DROPPED_OR_SKIPPED}))::int as failed,
      (count(*) filter (where status = 'held'))::int as held,
-     (count(*) filter (where status = 'failed' and latest_failure in ${UNTRIED}))::int as dropped,
+     (count(*) filter (where status = 'failed' and latest_failure in ${DROPPED_OR_SKIPPED}))::int as dropped,
      (select at from cut) as cut_at
    from newest group by step`,
 );
@@ -57,6 +57,7 @@ export interface StepRow {
   readonly failing: number;
   readonly failed: number;
   readonly held: number;
+  /** Dropped on request, or skipped by the hourly limit. */
   readonly dropped: number;
   /** Older deliveries were not read; null: all were. */
   readonly cut_at: Date | null;
@@ -87,13 +88,18 @@ export function countDeliverySteps(tx: Transaction, range: ChartedRange): Promis
   return tx.query<StepRow>(counts, [...valuesOf(range), range.bounds, shareOf(range, MAX_CHARTED_ROWS)]);
 }
 
+/**
+ * SQL for the status code of a cause. A dropped delivery may still have the code of an attempt from before it was held. The
+ * code is left out, so that all dropped deliveries are one row, and all skipped ones another.
+ */
+const CODE_OF_CAUSE = `case when latest_failure not in ${DROPPED_OR_SKIPPED} then failed_code end`;
 const causes = statement(
   "deliveries.causes",
-  `${newestOf("id, coalesce(latest_failure, 'unknown') as failure, failed_code as code", "$5::int", "and problem in ('failing', 'failed')")}
+  `${newestOf(`id, coalesce(latest_failure, 'unknown') as failure, ${CODE_OF_CAUSE} as code`, "$5::int", "and problem in ('failing', 'failed')")}
    select failure, code, count(*)::int as deliveries, min(created_at) as first_at, max(created_at) as last_at,
      (array_agg(id order by created_at desc, id desc))[1] as newest_id, (select at from cut) as cut_at
    from newest
-   group by failure, code order by failure in ${UNTRIED} desc, deliveries desc, failure, code limit ${MAX_CAUSES + 2}`,
+   group by failure, code order by failure in ${DROPPED_OR_SKIPPED} desc, deliveries desc, failure, code limit ${MAX_CAUSES + 2}`,
 );
 
 /** Deliveries that fail for the same reason. */
@@ -114,9 +120,9 @@ interface CountedCauses {
 }
 
 /**
- * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped deliveries have not
- * failed. They are removed here, because a condition in the statement could read any number of rows. They are the first rows
- * of the result, two at most.
+ * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped deliveries are
+ * neither. They are removed here, because a condition in the statement could read any number of rows.
+ * They are the first rows of the result, two at most (CODE_OF_CAUSE), so that MAX_CAUSES others fit.
  */
 export async function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CountedCauses> {
   const values = [...valuesOf(range), shareOf(range, MAX_CAUSE_ROWS)];

@@ -40,14 +40,17 @@ export function matchesDelivery(rows: string): string {
 /** The order of the index by which one endpoint's queue is read. */
 export const QUEUE_ORDER = "order by queued.replay, queued.due_at, queued.delivery_id";
 
-/** The `latest_failure` of a held delivery that somebody has dropped. No attempt failed. */
+/** The `latest_failure` of a held delivery that somebody has dropped. Attempts may have failed before it was held. */
 export const DROPPED = "dropped";
 
 /** The `latest_failure` of a delivery above the hourly limit of its endpoint. No attempt was made. */
 export const SKIPPED = "skipped";
 
-/** SQL for the values of `latest_failure` that no attempt caused. */
-export const UNTRIED = `('${DROPPED}', '${SKIPPED}')`;
+/**
+ * SQL for the values of `latest_failure` that no attempt caused. `latest_code` may still have the code of an attempt
+ * before the delivery was held.
+ */
+export const DROPPED_OR_SKIPPED = `('${DROPPED}', '${SKIPPED}')`;
 
 /** SQL that makes a finished delivery pending again. `insertIntoQueue` must follow. */
 export const PENDING_AGAIN = `status = 'pending', finished_at = null,
