@@ -176,6 +176,7 @@ describe("a bulk resend", () => {
     await givenUp(1_100);
     const first = await startResend(harness, scope(), failed);
     const second = await startResend(harness, scope(), failed);
+    expect([first.status, second.status]).toEqual(["running", "waiting"]);
     await work();
     expect((await showResend(harness, scope(), second.id)).status).toBe("waiting");
     await pauseEndpoint(harness, { ...scope(), reason: "partner" });

@@ -338,7 +338,10 @@ export async function startResend(
       ...("ids" in choice ? {} : { filters: { ...choice.filter } }),
     };
     await recordEndpointAct(context, tx, systemId, "webhook.resent", endpoint.id, detail);
-    return describe({ ...row, is_behind: false }, endpoint);
+    return describe(
+      (await findBulkResend(tx, systemId, endpoint.id, row.id)) ?? { ...row, is_behind: false },
+      endpoint,
+    );
   });
 }
 
