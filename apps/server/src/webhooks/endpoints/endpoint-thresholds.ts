@@ -103,7 +103,9 @@ export async function pastCrossings(
 ): Promise<{ readonly events: readonly CrossingEvent[]; readonly isComplete: boolean }> {
   const events: CrossingEvent[] = [];
   if (thresholds.length === 0) return { events, isComplete: true };
-  const stations = await listWatchedStations(db, systemId, thresholdRows("", thresholds));
+  const rows = thresholdRows("", thresholds);
+  const distinct = rows.map(thresholdOf);
+  const stations = await listWatchedStations(db, systemId, rows);
   const regionOf = new Map(stations.map(({ id, region_id: region }) => [id, region]));
   let looked = 0;
   for (let first = 0; first < stations.length; first += STATIONS_AT_ONCE) {
@@ -112,7 +114,7 @@ export async function pastCrossings(
     for (const { id, numbers } of await listHistories(db, systemId, ids, since)) {
       const history = readHistory(numbers);
       looked += history.length;
-      for (const threshold of thresholds)
+      for (const threshold of distinct)
         if (watches(threshold, id, regionOf.get(id) ?? null))
           events.push(...followCrossing(threshold, undefined, history, until.getTime()).events);
     }
