@@ -15,6 +15,7 @@ export interface Attempt {
 
 /** The results of requests in a period, as callers saw them. Times are in milliseconds. */
 export interface Figures {
+  /** The number of attempts: a repeated request counts each time. */
   readonly requests: number;
   /** Failed attempts by error. */
   readonly errors: Readonly<Record<string, number>>;
@@ -45,7 +46,7 @@ export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(
     errors,
     errorShare: attempts.length === 0 ? 0 : failed / attempts.length,
     gapsMs: { read: relevant(gaps.read), write: relevant(gaps.write) },
-    longestGapMs: { read: Math.max(0, ...gaps.read), write: Math.max(0, ...gaps.write) },
+    longestGapMs: { read: longestOf(gaps.read), write: longestOf(gaps.write) },
     p50Ms: Math.round(p50 * 10) / 10,
     p99Ms: Math.round(p99 * 10) / 10,
     slowestMs: Math.round(max),
@@ -60,6 +61,11 @@ function gapsOf(all: readonly Attempt[], kind: RequestKind, from: number, to: nu
     .filter((at) => at >= from && at < to)
     .toSorted((a, b) => a - b);
   return [...successes, to].map((at, index) => Math.round(at - (successes[index - 1] ?? from)));
+}
+
+/** Returns the longest of some gaps. A long run has more gaps than `Math.max` takes as arguments. */
+function longestOf(gaps: readonly number[]): number {
+  return gaps.reduce((longest, gap) => Math.max(longest, gap), 0);
 }
 
 function endOf(attempt: Attempt | undefined): number {
