@@ -42,6 +42,16 @@ describe.concurrent("the load test measures what callers would see", () => {
       if (!isTooBusy(outcome)) expect(percentiles["1"]).toBeLessThan(fastest + 1);
     }
   });
+
+  it("a closed run ends in time if its scenario has nothing to send", async (context) => {
+    const { url } = await startLoopbackServer(context);
+    const stream = { scenario: "ride-commands", bikes: [] };
+    const plan = planOf(url, { durationMs: 200, mode: "closed", connections: 2, stream });
+    const { streams } = await runPlan({ plan });
+    expect(streams[0]?.outcomes).toEqual([
+      { endpoint: "ride-commands", outcome: "never started", isExpected: false, count: 2 },
+    ]);
+  });
 });
 
 /** Tells whether the machine was so busy that the load test calls the run invalid. */

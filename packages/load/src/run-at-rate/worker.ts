@@ -27,7 +27,10 @@ export type WorkerMessage =
   | { readonly kind: "sample"; readonly endpoint: string; readonly status: number; readonly body: string }
   | { readonly kind: "finished"; readonly reports: readonly StreamReport[] };
 
-/** Maximum answers that are compared with the contract in a second. A page of 200 rides takes some milliseconds. */
+/**
+ * Maximum answers of a worker that are compared with the contract in a second. A page of 200 rides takes some
+ * milliseconds.
+ */
 const MAX_SAMPLES_PER_SECOND = 20;
 const POLL_INTERVAL_MS = 10;
 const SECOND_MS = 1000;
@@ -62,8 +65,8 @@ const [startsAt] = (await once(port, "message")) as [number];
 const startAt = startsAt - performance.timeOrigin;
 const ticking = tick(startAt);
 await Promise.all(streams.map((stream) => stream.run(startAt)));
-const pending = () => streams.reduce((sum, stream) => sum + stream.waiting(), client.pending());
-for (const end = performance.now() + REQUEST_TIMEOUT_MS; pending() > 0 && performance.now() < end;) {
+// A start that waits for an answer is sent when the answer comes. With no request under way, none comes any more.
+for (const end = performance.now() + REQUEST_TIMEOUT_MS; client.pending() > 0 && performance.now() < end;) {
   await setTimeout(POLL_INTERVAL_MS);
 }
 client.close();
