@@ -40,8 +40,9 @@ const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000 }
 export function parseThreshold(text: string): Threshold {
   const [, stream, metric = "", comparison = "<", amount, unit] = FORM.exec(text) ?? [];
   const isTime = LATENCY.test(metric);
-  // Only times can be of one stream.
-  const isKnown = isTime || (Object.hasOwn(COUNTS, metric) && stream === undefined);
+  const ofRequests = isTime && !metric.startsWith("webhook-");
+  // Only the times of requests are measured for each stream.
+  const isKnown = (isTime || Object.hasOwn(COUNTS, metric)) && (ofRequests || stream === undefined);
   // A time needs a unit, and a count must have none.
   if (!isKnown || isTime === (unit === undefined)) {
     throw new InvalidArgumentError(`must be such as p99<50ms or unexpected<=0. It may bound ${METRICS_HELP}.`);
