@@ -19,7 +19,10 @@ import { pinIssues, releaseAgeIssues } from "./pin-rules.ts";
 const root = join(import.meta.dirname, "..");
 /** The version of pnpm that builds and releases use. */
 const PNPM = "pnpm@12.21.0";
-/** Timeout of a command of pnpm, which may ask the registry. No registry that answers at all takes as long. */
+/**
+ * Timeout of a command of pnpm, which may ask the registry. Too low: a slow registry counts as one without advisories.
+ * Too high: a registry that never answers delays the check.
+ */
 const TIMEOUT_MS = 120_000;
 
 /** Returns what pnpm prints on stdout, whatever its exit status is, because `audit` fails if it finds something. */

@@ -27,7 +27,9 @@ for (const failure of failures) console.log(`failed: ${failure}`);
 console.log(`${passed} passed, ${failures.length} failed`);
 process.exitCode = failures.length === 0 ? 0 : 1;
 
-/** Counts single tests. Returns the names of the reports that contain a failed test. */
+/**
+ * Counts single tests. Returns the names of the reports that contain a failed test, or a file that failed as a whole.
+ */
 function countTests(reports) {
   const failed = new Set();
   for (const { name, content } of reports) {

@@ -1,6 +1,8 @@
 import { runProgram } from "./program.ts";
 
-/* The command `load-test`. The first signal stops the run in order. The same signal again ends the process at once. */
+/*
+ * The command `load-test`. The first signal stops the run gracefully. The same signal again ends the process at once.
+ */
 
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {

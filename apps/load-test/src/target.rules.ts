@@ -5,6 +5,7 @@ export class TargetError extends Error {
 
 /**
  * Checks that the target may be loaded: a service on this machine always, any other only with `--yes`.
+ * @returns the target without slashes at its end
  * @throws TargetError
  */
 export function requireTarget(text: string, isConfirmed: boolean): string {

@@ -37,8 +37,8 @@ import { tripLines } from "./workload/trip-file.ts";
 /** The directory of the other checkout, and the one part to run; "": every part but `log`. */
 const [other = "", only = ""] = process.argv.slice(2);
 /**
- * Turns of rides; imports have a fifth as many. A turn takes half a second, so that a slow moment of the machine affects
- * both sides.
+ * Turns of rides and of polls; imports have a fifth as many. A turn takes half a second, so that a slow moment of the
+ * machine affects both sides.
  */
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 40);
 const WARM_UP_TURNS = 4;

@@ -10,7 +10,7 @@ import { inDirectory } from "./processes.ts";
  *
  *   pnpm bench chaos                       # 10 minutes, one kill every 10 s
  *   pnpm bench chaos --seconds 60 --json
- *   pnpm bench chaos --rolling --balancer nginx --seconds 60   # restarts in order: not one request may fail
+ *   pnpm bench chaos --rolling --balancer nginx --seconds 60   # graceful restarts: not one request may fail
  *
  * The exit status is 1 if a limit was exceeded.
  */
@@ -21,7 +21,8 @@ const { values } = parseArgs({
     // Requests a second. Default: half the capacity.
     rate: { type: "string" },
     balancer: { type: "string", default: "haproxy" },
-    // Restarts processes of the service in order, one after the other, instead of killing components.
+    // Stops processes of the service gracefully and starts them again, one after the other, instead of killing
+    // components.
     rolling: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
     json: { type: "boolean", default: false },

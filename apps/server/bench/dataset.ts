@@ -1,8 +1,8 @@
 import type { Database, Transaction } from "../src/storage/db/database.ts";
 
-/** The numbers of bikes and stations of the made-up system, as in Citi Bike. */
+/** The bikes of the made-up system: as many as Citi Bike has. */
 export const BIKES = 26_000;
-/** The stations with rides, and all stations. */
+/** The made-up system's stations with rides, and all its stations. */
 const RIDDEN_STATIONS = 1_800;
 const LISTED_STATIONS = 2_000;
 
@@ -38,8 +38,8 @@ export async function fillWithRides(db: Database, rides: number, lastStart = LAS
 }
 
 /**
- * Fills a database with stations, and with rides between them in one month of 31 days. Creates only the index that an export
- * reads, because all indexes would take most of the time and half of the disk space.
+ * Fills a database with stations, and with rides between them in one month of 31 days. Creates only the primary key and
+ * the index that an export reads, because all indexes would take most of the time and half of the disk space.
  */
 export async function fillMonthWithRides(db: Database, rides: number, from: string): Promise<void> {
   const restoreIndexes = await dropIndexes(db, "rides_started_at");
@@ -82,7 +82,8 @@ function insertRides({ first, last, rides, lastStart, seconds = RIDE_MS / 1000 }
 }
 
 /**
- * Drops the indexes of rides, including the primary key. @param restored the only index to create again; default: all
+ * Drops the indexes of rides, including the primary key.
+ * @param restored the only index to create again, beside the primary key; default: all
  * @returns a function that creates the indexes again
  */
 async function dropIndexes(db: Database, restored?: string): Promise<() => Promise<void>> {

@@ -33,7 +33,7 @@ const { values } = parseArgs({
     url: { type: "string" },
     // Requests a second to each system.
     rate: { type: "string", default: "20" },
-    // Seconds of each phase without a fault.
+    // Seconds of each phase, except those in which a system moves or a machine is mended.
     seconds: { type: "string", default: "10" },
     break: { type: "string" },
     mend: { type: "string", default: "" },

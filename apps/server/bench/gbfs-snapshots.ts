@@ -7,8 +7,8 @@ import { type BenchContext, openNewSystem } from "./provision.ts";
 
 /*
  * Measures how long it takes to read and apply a GBFS snapshot with 2,000 stations and 26,000 bikes: first all are new, then
- * unchanged, then 1 % of both have changed. The processor time includes this process and PostgreSQL. `pnpm bench
- * gbfs-snapshots [rounds] [stations] [bikes]`
+ * unchanged, then 1 % of both have changed. The processor time is that of applying, in this process and PostgreSQL.
+ * `pnpm bench gbfs-snapshots [rounds] [stations] [bikes]`
  */
 const STATIONS = Number(process.argv[3] ?? 2_000);
 const BIKES = Number(process.argv[4] ?? 26_000);

@@ -143,5 +143,5 @@ await onPostgres(async ({ directory, connectionString: serverUrl }) => {
     say(`round ${round}: first import / copy ${(first / copy).toFixed(2)}`);
   }
   const peak = Math.round(process.resourceUsage().maxRSS / 1024);
-  say(`median of first import / copy ${median(ratios).toFixed(2)}; peak memory of this process ${peak} MB`);
+  say(`median of first import / copy ${median(ratios).toFixed(2)}; peak memory of this process ${peak} MiB`);
 });

@@ -36,8 +36,8 @@ export function openContext(connectionString: string, options: Partial<DatabaseO
 }
 
 /**
- * Creates the schema, the system, and today's partitions. A worker creates the partitions at its start; their number affects
- * PostgreSQL's plans.
+ * Creates the schema, the system, and the partitions of today and tomorrow, which a worker would create at its start. A
+ * bench may run without a worker, and the number of partitions affects PostgreSQL's plans.
  */
 export async function makeSystem(context: BenchContext, systemId = SYSTEM_ID): Promise<void> {
   await migrate(context.db);

@@ -86,7 +86,7 @@ async function measureStarts(dataDir: string): Promise<void> {
 interface Running {
   readonly pid: number;
   readonly base: string;
-  /** Stops the process in order. */
+  /** Stops the process gracefully. */
   stop(): Promise<void>;
   /** Sends SIGKILL to the service and to all its descendants, including PostgreSQL. */
   kill(): Promise<void>;

@@ -103,7 +103,7 @@ export function makeHistory(city: City, random: Random, options: HistoryOptions)
   const firstDay = Math.floor((now + offsetMs) / DAY_MS) * DAY_MS - offsetMs - (options.days - 1) * DAY_MS;
   const past = new Past(city, random, options);
   past.begin(firstDay);
-  for (const hour of hoursOf(random, firstDay, options)) past.live(hour);
+  for (const hour of hoursOf(random, firstDay, options)) past.makeHour(hour);
   past.arriveUntil(now);
   const kept = past.rides
     .slice(-options.rides)
@@ -134,17 +134,17 @@ class Past {
 
   /** Reports the first state of every station. */
   begin(at: number): void {
-    for (const place of this.#places) this.#tell(place, at);
+    for (const place of this.#places) this.#report(place, at);
   }
 
   /** Makes one hour. Call it for each hour, in their order. */
-  live({ start, day, hour, isWeekend, rides }: HourOfHistory): void {
+  makeHour({ start, day, hour, isWeekend, rides }: HourOfHistory): void {
     this.arriveUntil(start);
-    if (hour === VANS_HOUR) for (const place of driveVans(this.#places)) this.#tell(place, start);
+    if (hour === VANS_HOUR) for (const place of driveVans(this.#places)) this.#report(place, start);
     const outage = outageAt(this.#places, day, hour);
     if (outage !== undefined) {
       outage.place.isOffline = outage.begins;
-      this.#tell(outage.place, start);
+      this.#report(outage.place, start);
     }
     const length = Math.min(HOUR_MS, this.#options.now - start);
     const instants = Array.from({ length: rides }, () => start + this.#random.between(0, length - 1));
@@ -159,7 +159,7 @@ class Past {
     for (let next = this.#arrivals.takeUntil(instant); next; next = this.#arrivals.takeUntil(instant)) {
       next.place.coming--;
       next.place.bikes.push(next.bike);
-      this.#tell(next.place, next.at);
+      this.#report(next.place, next.at);
     }
   }
 
@@ -181,7 +181,7 @@ class Past {
     const speed = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
     const endedAt = startedAt + Math.round((distanceMeters / speed) * 1000) + random.between(20, 240) * 1000;
     from.bikes.shift();
-    this.#tell(from, startedAt);
+    this.#report(from, startedAt);
     to.coming++;
     this.#arrivals.add({ at: endedAt, bike, place: to });
     // A bike that is left outside a station is brought to a station: here, to the station where its rider was going.
@@ -193,7 +193,7 @@ class Past {
   }
 
   /** Reports the present state of a station as a change. */
-  #tell({ station, bikes, isOffline }: Place, at: number): void {
+  #report({ station, bikes, isOffline }: Place, at: number): void {
     const ebikes = () => bikes.reduce((count, { isElectric }) => count + Number(isElectric), 0);
     this.#options.onChange?.({ at, station, bikes: bikes.length, ebikes: ebikes(), isOffline });
   }

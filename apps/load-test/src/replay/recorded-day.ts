@@ -97,8 +97,8 @@ export interface Replay {
 }
 
 /**
- * Returns the starts and ends of the rides in order, sped up by a factor, with their stations and bikes. Trip files name no
- * bikes or not their locations, so each ride gets a bike whose last ride has ended, or a new one.
+ * Returns the starts and ends of the rides by time, sped up by a factor, with their stations and bikes. Trip files name
+ * no bikes or not their locations, so each ride gets a bike whose last ride has ended, or a new one.
  * @param prefix begins the ids of bikes and rides
  */
 export function planReplay(rides: readonly RecordedRide[], speed: number, prefix: string): Replay {

@@ -40,7 +40,7 @@ export interface Stage {
 export interface BadDayReport {
   readonly workload: WorkloadReport;
   readonly figures: Figures;
-  /** The violations that `bikeshare check` finds. */
+  /** The violations that `bikeshare check` finds; empty: none. */
   readonly check: string;
   /** The bounds that the day violated. */
   readonly broken: readonly string[];
@@ -55,7 +55,7 @@ export interface BadDayOptions {
 }
 
 const CLIENTS = { riders: 8, holders: 8, readers: 6 };
-/** Maximum outage of reads and writes after the fault has ended. */
+/** Maximum outage of reads and writes after the fault has ended or, for a restart, has begun. */
 export const BACK_WITHIN_MS = 5_000;
 
 /** Runs a fault under load, and compares the data with the acknowledged results. */

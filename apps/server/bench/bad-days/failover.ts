@@ -4,8 +4,8 @@ import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
  * The primary is killed, its synchronous standby is promoted, and the address moves; then the old primary returns as
- * the standby. Between two failovers the address leads to the standby by mistake, as it does for a moment while
- * addresses move.
+ * the standby. After each failover the address leads to the standby by mistake, as it does for a moment while addresses
+ * move.
  */
 
 const REPETITIONS = 2;

@@ -168,7 +168,7 @@ async function unreadLists({ url, fastKey }: Target): Promise<() => void> {
   };
 }
 
-/** Starts callers that send the next request as soon as they have read some bytes. */
+/** Starts callers that send the next request as soon as a response begins, and read all of it. */
 async function greedy({ url }: Target, path: string, coding: string): Promise<() => void> {
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(url)));
   for (const socket of sockets) {

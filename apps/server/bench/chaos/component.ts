@@ -12,7 +12,10 @@ export interface Component {
   readonly kind: ComponentKind;
   /** Kills the component with SIGKILL, and restarts it as its supervisor does. @returns milliseconds until it was ready */
   killAndRestart(): Promise<number>;
-  /** Stops the component in order and starts it again: PostgreSQL at once, a process after its `restartDelayMs`. */
+  /**
+   * Stops the component gracefully, and starts it again: PostgreSQL at once, a process after its `restartDelayMs`.
+   * @returns milliseconds until it was ready
+   */
   restart(): Promise<number>;
   /** Returns the pids of the component's present processes. */
   pids(): Promise<readonly number[]>;

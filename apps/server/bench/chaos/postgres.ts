@@ -7,7 +7,7 @@ import {
 import { childrenOf } from "@bikeshare/load";
 import type { Component, ComponentKind } from "./component.ts";
 
-/** A primary and its standby. Each is killed and restarted here, after the delay of its systemd unit. */
+/** A primary and its standby. A killed one is started again after the delay of its systemd unit. */
 export interface PostgresPair {
   readonly primaryUrl: string;
   readonly standbyUrl: string;

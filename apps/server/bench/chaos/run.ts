@@ -44,20 +44,20 @@ export interface ChaosOptions {
   readonly onProgress: (line: string) => void;
 }
 
-/** One component that was killed, or restarted in order (`isRolling`), and what callers saw of it. */
+/** One component that was killed, or stopped gracefully and started again (`isRolling`), and what callers saw of it. */
 export interface Kill {
   readonly name: string;
   readonly kind: ComponentKind;
-  /** Milliseconds from the kill until the component was ready. */
+  /** Milliseconds from the kill, or from the request to stop, until the component was ready again. */
   readonly backMs: number;
-  /** The figures from this kill to the next. */
+  /** The figures from this kill until the next one is due. */
   readonly figures: Figures;
 }
 
 /** What a run has found. */
 export interface ChaosReport {
   readonly isRolling: boolean;
-  /** The maximum requests per second that are answered. */
+  /** The maximum requests per second that the service answered in time; twice the rate, if the options give one. */
   readonly capacity: number;
   readonly kills: readonly Kill[];
   readonly total: Figures;
@@ -73,10 +73,10 @@ const RATE_STEP = 1.5;
 const WARM_UP_MS = 1_000;
 const STEP_MS = 3_000;
 /**
- * Minimum share of the requests that are sent on time. Below it, the rate exceeds the capacity, because clients wait
- * for answers.
+ * Minimum share of the intended requests that the clients send. Below it, the rate exceeds the capacity: each client
+ * waits for an answer before its next request, so slow answers mean fewer requests.
  */
-const SERVED_SHARE = 0.75;
+const MIN_SENT_SHARE = 0.75;
 const MAX_P99_MS = 1_000;
 /** The shares of clients that ride, and that hold reservations; the others read. */
 const RIDER_SHARE = 0.15;
@@ -161,33 +161,32 @@ async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInv
   return { isRolling: world.isRolling, capacity, kills, total, memory: await memory, workload: report };
 }
 
-/** Raises the rate step by step. @returns the highest rate whose requests were answered */
+/** Raises the rate step by step. @returns the requests a second of the last step that succeeded; 0: none did */
 async function measureCapacity(world: World): Promise<number> {
-  await answeredAt(world, "warm-up", FIRST_RATE);
+  await loadAt(world, "warm-up", FIRST_RATE);
   let capacity = 0;
   for (let rate = FIRST_RATE; ; rate = Math.round(rate * RATE_STEP)) {
     // Measures a failed step once more, because another process may have slowed it down.
-    const answered =
-      (await answeredAt(world, `first-${rate}`, rate)) ?? (await answeredAt(world, `again-${rate}`, rate));
-    if (answered === undefined) return capacity;
-    capacity = answered;
+    const sent = (await loadAt(world, `first-${rate}`, rate)) ?? (await loadAt(world, `again-${rate}`, rate));
+    if (sent === undefined) return capacity;
+    capacity = sent;
   }
 }
 
 /**
- * Loads the service at a rate. @returns the requests answered in a second; undefined if the service cannot answer this rate
- * in time
+ * Loads the service at a rate. @returns the requests a second that the clients sent; undefined if the service does not
+ * answer this rate in time
  */
-async function answeredAt(world: World, name: string, rate: number): Promise<number | undefined> {
+async function loadAt(world: World, name: string, rate: number): Promise<number | undefined> {
   const workload = load(world, `${name}-`, rate, CAPACITY_PAUSE_SECONDS);
   await sleep(WARM_UP_MS);
   const from = performance.now();
   await sleep(STEP_MS);
   const { requests, p99Ms, errors } = figuresOf(world.ledger.requests.attempts, from, from + STEP_MS);
   await workload.stop();
-  const answered = Math.round(requests / (STEP_MS / 1_000));
-  world.onProgress(`${rate} requests/s asked for: ${answered} sent, p99 ${p99Ms} ms ${JSON.stringify(errors)}`);
-  return answered >= rate * SERVED_SHARE && p99Ms < MAX_P99_MS ? answered : undefined;
+  const sent = Math.round(requests / (STEP_MS / 1_000));
+  world.onProgress(`${rate} requests/s asked for: ${sent} sent, p99 ${p99Ms} ms ${JSON.stringify(errors)}`);
+  return sent >= rate * MIN_SENT_SHARE && p99Ms < MAX_P99_MS ? sent : undefined;
 }
 
 /**

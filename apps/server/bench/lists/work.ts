@@ -6,7 +6,7 @@ import { type ReadContext, readContextOn } from "../../src/storage/lists/read-co
 import { nodesOf, type PlanNode, rowsSeenBy } from "../../test/plan-nodes.ts";
 
 /**
- * The work to answer a request. Each figure is the least of several measurements, so that a busy machine has little effect.
+ * The work to answer a request. Each figure is the least of its repetitions, so that a busy machine has little effect.
  */
 export interface Work {
   /** 8 KiB pages that PostgreSQL reads. */
@@ -37,7 +37,7 @@ interface Sent {
 export interface Meter {
   readonly context: ReadContext;
   measure(read: () => Promise<unknown>, repetitions: number): Promise<Work>;
-  /** Measures only the statements, without this process. */
+  /** Measures only the statements, once, without this process. */
   look(read: () => Promise<unknown>): Promise<DatabaseWork>;
   /** Measures the milliseconds of processor time of this process and PostgreSQL for one read. */
   processor(read: () => Promise<unknown>): Promise<number>;

@@ -72,8 +72,8 @@ async function measureSize(context: BenchContext, rides: number): Promise<Record
 }
 
 /**
- * Returns every kind of page. Deep and filtered pages have 40 addresses each, so that none is read twice in a row. The first
- * pages of rides and stations have one address.
+ * Returns every kind of page. The first pages of rides and stations have one address each. All other kinds have 40, so
+ * that no page is read twice in a row.
  */
 function subjectsOf(service: MeasuredService, rides: number): Subject[] {
   const several = (path: (index: number) => string) => Array.from({ length: 40 }, (_, index) => path(index));

@@ -12,13 +12,14 @@ export interface Subject extends Requested {
   readonly connections?: number;
 }
 
-/** The measured figures, with one value for each repetition. */
+/** The measured figures. The lists have one value for each repetition. */
 export interface Figures {
   readonly perSecond: number[];
   /** Processor time of the answering process, µs a request. */
   readonly serverCpu: number[];
   /** Processor time of PostgreSQL, µs a request. */
   readonly postgresCpu: number[];
+  /** Bytes of a response on average, in the latest repetition. */
   bytes: number;
 }
 

@@ -40,7 +40,7 @@ export async function replicaBench({ repetitions, seconds, connections }: BenchC
     const lines: string[] = [];
     for (const isWritten of [false, true]) {
       const writing = isWritten ? startWriter(context) : undefined;
-      const when = isWritten ? `${1_000 / WRITE_INTERVAL_MS} writes/s` : "no writes";
+      const when = isWritten ? `up to ${1_000 / WRITE_INTERVAL_MS} writes/s` : "no writes";
       const paths = spreadPositions(RIDES).map(alone.after);
       const subjects = [
         alone.subject(`${when}, without a replica`, paths),

@@ -38,7 +38,10 @@ export interface Targets {
 /** A logger without output: the default would print a line for each job. */
 const quiet = new Logger(() => () => undefined);
 
-/** Concurrent POSTs of each contestant except the service, whose dispatcher has at most 10 in flight for each endpoint. */
+/**
+ * Concurrent POSTs of the two loops, and connections of undici to each receiver. The job queues begin the POSTs of a
+ * whole batch at once. The service's dispatcher has at most 10 in flight for each endpoint.
+ */
 const CONCURRENCY = 100;
 /** How many deliveries a worker of pg-boss fetches at once, and how many one job of graphile-worker has. */
 const BATCH = 500;

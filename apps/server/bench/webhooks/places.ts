@@ -1,4 +1,5 @@
 import { MAX_THRESHOLDS } from "@bikeshare/contract";
+import { median } from "@bikeshare/load";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { statement } from "../../src/storage/db/statement.ts";
@@ -117,10 +118,10 @@ async function measureAlarms({ db, systemId, ids }: World): Promise<void> {
   const from = performance.now();
   await compareAt(20);
   const ms = performance.now() - from;
-  const [told] = await run(
+  const [recorded] = await run(
     "select count(*) as n from webhook_deliveries where system_id = $1 and event like 'station.%'",
   );
-  say(`telling ${told?.n} alarms at once, each to one of 1,000 endpoints: ${ms.toFixed(0)} ms`);
+  say(`recording ${recorded?.n} alarms at once, each for one of 1,000 endpoints: ${ms.toFixed(0)} ms`);
   for (const table of ["thresholds", "threshold_states", "threshold_stations"])
     await run(`delete from webhook_${table} where system_id = $1`);
 }
@@ -167,8 +168,4 @@ async function record({ db, ids, systemId, data }: World): Promise<void> {
     recordEvents(tx, { ids, systemId, now: new Date() }, [event]);
     return Promise.resolve();
   });
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }

@@ -12,11 +12,12 @@ import { LOOPBACK_RULES, openNewSystem, SYSTEM_ID } from "../provision.ts";
 /** Encrypts the secrets in benches where no other process reads them. */
 export const CIPHER: SecretCipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
 
-/** A deployment whose endpoints all subscribe to one event. */
+/** A deployment with partners' endpoints. */
 export interface World {
   readonly db: Database;
   readonly ids: Ids;
   readonly systemId: string;
+  /** The number of endpoints that `makeWorld` created. All of them subscribe to `ride.completed`. */
   readonly endpoints: number;
   /** The data of a ride's event, as JSON. */
   readonly data: string;
@@ -49,7 +50,10 @@ export async function addEndpoint(
   return endpoint.id;
 }
 
-/** Writes events to the outbox, a thousand in each transaction. Each event makes a delivery for every endpoint. */
+/**
+ * Writes events to the outbox, a thousand in each transaction. Each makes a delivery for every one of
+ * `world.endpoints`.
+ */
 export async function enqueue({ db, ids, systemId, data }: World, events: number): Promise<void> {
   for (let left = events; left > 0; left -= 1000) {
     const batch = Array.from({ length: Math.min(left, 1000) }, () => ({

@@ -52,7 +52,7 @@ export interface DispatcherOptions {
   readonly monotonic: () => number;
   readonly ids: Ids;
   readonly userAgent: string;
-  /** Loads every endpoint of a system, with its active secrets. */
+  /** Loads every endpoint of a system, with its secrets. */
   readonly loadEndpoints: (db: Database, systemId: string) => Promise<readonly DispatchEndpoint[]>;
   /** Queues the next deliveries of a system's replays. @returns how many */
   readonly queueReplays: (db: Database, systemId: string) => Promise<number>;
@@ -231,8 +231,8 @@ interface WebhookWorkerOptions extends WebhookSettings {
 const DECRYPTION = { level: "warn", quietMs: 40_000 } as const;
 
 const SET_ASIDE_WARNING =
-  "these deliveries ended three processes in a row and are not sent again. Report it with what the processes said last; " +
-  "once that is mended, `bikeshare webhooks redeliver` sends them";
+  "these deliveries are not sent again: each ended three processes in a row, or PostgreSQL rejected its result. Report " +
+  "them with the lines of the log before this one; once that is mended, `bikeshare webhooks redeliver` sends them";
 
 function reportSetAside({ logger, metrics }: WebhookWorkerOptions) {
   return (systemId: string, deliveries: readonly string[]) => {
@@ -341,7 +341,7 @@ const SHOWN_FAILING = 20;
 /** Partners with the largest logs, whose size the metrics list one by one. */
 const SHOWN_LOGS = 20;
 
-/** Returns the current number of pending deliveries and the health of the endpoints of a system. */
+/** Returns a system's numbers of deliveries, mails, workers, endpoints and logs, for the metrics. */
 export async function readBacklog(
   { db, clock }: { readonly db: Database; readonly clock: () => number },
   systemId: string,

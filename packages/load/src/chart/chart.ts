@@ -40,7 +40,8 @@ const PICTURE_TOP = 56;
 const NAME_WIDTH = 120;
 
 /**
- * Draws the chart as a file of its own, readable on light and dark pages. Colour and position distinguish its series.
+ * Draws the chart as a file of its own, readable on light and dark pages. Each name above the chart has the colour of
+ * its line. A baseline is not drawn, because the picture has no style for it.
  */
 export function drawPicture(options: ChartOptions): string {
   const names = linesOf(options).map(
@@ -104,7 +105,7 @@ function legend(lines: readonly Line[]): Markup {
   >`;
 }
 
-/** Returns the class of a line. A baseline has the colour of the line that follows it. */
+/** Returns the class of a line. The page's style draws a baseline faint and dashed. */
 function lineClass({ isBaseline = false }: Line, index: number): string {
   return isBaseline ? "line baseline" : `line line-${index + 1}`;
 }

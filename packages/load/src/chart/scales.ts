@@ -12,7 +12,7 @@ interface Tick {
 
 const TICK_COUNT = 5;
 
-/** Returns a scale from 0 to a round number above the largest value. */
+/** Returns a scale from 0 to a round number that is at least the largest value. */
 export function linearScale(largest: number): Scale {
   const step = roundStep((largest > 0 ? largest : TICK_COUNT) / TICK_COUNT);
   return scaleTo(Math.max(step, Math.ceil(largest / step - 1e-9) * step), step);

@@ -56,8 +56,8 @@ export interface HttpClientOptions extends Partial<Omit<ConnectionOptions, "url"
 /** Timeout of a request. Too low: counts a slow server as failing. Too high: hides a server that hangs. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
- * Time for which an idle connection stays open. It is shorter than in servers and load balancers, so that none of them
- * closes a connection while a request is sent.
+ * Time for which an idle connection may be used again. It is shorter than the time for which servers and load balancers
+ * keep one open, so that none of them closes a connection while a request is sent.
  */
 const IDLE_TIMEOUT_MS = 4_000;
 

@@ -19,7 +19,10 @@ export interface Plan {
   readonly runId: string;
   readonly operatorKey: string | undefined;
   readonly world: World;
-  /** Of each endpoint and status, one in so many answers is compared with the contract's schema, the first one included. */
+  /**
+   * Of each endpoint and status, each worker has one in so many answers compared with the contract's schema, the first
+   * one included. MAX_SAMPLES_PER_SECOND of worker.ts limits them.
+   */
   readonly checkEvery: number;
 }
 

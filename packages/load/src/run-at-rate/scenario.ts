@@ -36,7 +36,10 @@ interface ScenarioReport {
   readonly acknowledgedEvents?: readonly string[];
 }
 
-/** What a scenario works with. No other instance uses its keys (unless there are too few) or moves its bikes. */
+/**
+ * What a scenario works with. No other instance moves its bikes. No other instance of the same stream uses its keys,
+ * unless there are too few; other streams may use them.
+ */
 export interface ScenarioContext {
   readonly random: Random;
   readonly keys: readonly [string, ...string[]];

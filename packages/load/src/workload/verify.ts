@@ -35,7 +35,10 @@ export interface WorkloadReport {
   readonly delaysMs: readonly number[];
 }
 
-/** Enough for the longest reservation to expire, for the expiry to be written, and for a killed worker's lease to end. */
+/**
+ * Enough for the reservations that clients leave to expire (a minute), for the expiry to be written, and for a killed
+ * worker's lease to end.
+ */
 const ARRIVE_WITHIN_MS = 180_000;
 const POLL_INTERVAL_MS = 500;
 

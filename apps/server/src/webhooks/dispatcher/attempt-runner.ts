@@ -29,7 +29,10 @@ export interface DispatchObserver {
   claimed(deliveries: number): void;
   /** An attempt begins, `waitedMs` after it was due. */
   attemptStarted(waitedMs: number, queue: QueueName): void;
-  /** @param stale number of results that a later holder of the lane had already written as unknown */
+  /**
+   * @param attempts all results of a batch, stale ones too
+   * @param stale number of results that were not written, because the claims were no longer the worker's
+   */
   resultsWritten(attempts: readonly CompletedAttempt[], stale: number): void;
   /** Orphans of an earlier holder of a lane got the result `unknown`. */
   orphansWritten(orphans: number): void;

@@ -11,7 +11,7 @@ import {
   insertResults,
   listOrphans,
   updateClaimsReleased,
-  updateDueToHeld,
+  updateQueuedToHeld,
 } from "../queue/lane-queries.ts";
 import { insertHeldBatch } from "../queue/replay-queries.ts";
 import { BY_INDEX } from "../worker.ts";
@@ -129,7 +129,7 @@ function stepsFor(endpointId: string) {
        where system_id = $1 and id = $2`,
       endpointId,
     );
-    return Array.from({ length: await updateDueToHeld(db, systemId, endpointId, now(), 10) });
+    return Array.from({ length: await updateQueuedToHeld(db, systemId, endpointId, now(), 10) });
   };
   const sendHeld = async () => {
     const replay = { id: "replay_1", endpoint_id: endpointId, since: new Date(0), until: now() };

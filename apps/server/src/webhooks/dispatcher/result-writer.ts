@@ -40,13 +40,16 @@ export interface CompletedAttempt {
   readonly warning: Warning | null;
 }
 
-/** What a `ResultWriter` writes with, and whom it tells. */
+/** The dependencies of a `ResultWriter`, and its callbacks. */
 export interface ResultWriterOptions {
   readonly db: Database;
   readonly systemId: string;
   readonly clock: () => number;
   readonly recordFailures: RecordFailures;
-  /** Called after the commit. `stale`: number of results that a later holder of the lane had already written as unknown. */
+  /**
+   * Called after the commit. `stale`: number of results that were not written, because the claims were no longer the
+   * worker's. Most often, a later holder of the lane had already written them as unknown.
+   */
   readonly onWritten: (attempts: readonly CompletedAttempt[], stale: number) => void;
   /** Called when a delivery was given up because its result cannot be stored. */
   readonly onSetAside: (deliveryId: string, error: unknown) => void;
@@ -83,7 +86,7 @@ export class ResultWriter {
     this.#writing.request();
   }
 
-  /** Resolves when everything that was added is written, or after `timeoutMs`. */
+  /** Resolves when everything that was added is written. Begins no more writes after about `timeoutMs`. */
   async close(timeoutMs: number): Promise<void> {
     for (let left = timeoutMs; this.#waiting.length > 0 && left > 0; left -= CLOSE_POLL_INTERVAL_MS) {
       this.#writing.request();
@@ -295,7 +298,7 @@ function changesOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_
   };
 }
 
-/** What `writeResults` sets deliveries aside with. */
+/** What `writeResults` needs to set deliveries aside. */
 interface WriteResultsOptions {
   readonly db: Queryable;
   readonly systemId: string;

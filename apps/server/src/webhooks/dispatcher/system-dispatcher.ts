@@ -12,7 +12,7 @@ import {
   type OrphanRow,
   type ResultRow,
   type SuspectLane,
-  updateDueToHeld,
+  updateQueuedToHeld,
 } from "../queue/lane-queries.ts";
 import { MAX_SUSPECTS_TOGETHER, SET_ASIDE } from "../rules/after-attempt.ts";
 import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
@@ -49,7 +49,7 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   readonly timeouts: LeaseTimeouts;
   /** Shared by all systems of the process. */
   readonly suspects: SuspectSlots;
-  /** Every endpoint of the system, with its active secrets. */
+  /** Loads every endpoint of the system, with its secrets. */
   readonly loadEndpoints: () => Promise<readonly DispatchEndpoint[]>;
   /** Queues the next deliveries of replays. @returns how many */
   readonly queueReplays: () => Promise<number>;
@@ -174,7 +174,7 @@ export class SystemDispatcher {
   async #hold(endpointId: string): Promise<void> {
     const { db, systemId, clock } = this.#options;
     for (let batch = 0; batch < MAX_HOLD_BATCHES; batch++) {
-      if ((await updateDueToHeld(db, systemId, endpointId, new Date(clock()), HOLD_BATCH)) < HOLD_BATCH) return;
+      if ((await updateQueuedToHeld(db, systemId, endpointId, new Date(clock()), HOLD_BATCH)) < HOLD_BATCH) return;
     }
   }
 
@@ -261,7 +261,7 @@ interface SuspectClaimerOptions {
 /**
  * Claims the suspects of a system: deliveries that were being sent when a process ended, so that one of them may have ended
  * it. Suspects in one ended process are tried first, several at a time. Suspects in two are tried alone, so that no other
- * delivery is suspected if the process ends again. Other deliveries are sent meanwhile.
+ * suspect counts a further crash if the process ends again. Deliveries that are no suspects are sent meanwhile.
  */
 class SuspectClaimer {
   readonly #options: SuspectClaimerOptions;
@@ -281,8 +281,8 @@ class SuspectClaimer {
 
   /**
    * Claims suspects that may be tried now.
-   * @param mayBeNew true: searches all lanes for new suspects; false: uses only those lanes in which the last search found
-   * some
+   * @param mayBeNew true: searches all lanes of the worker for suspects; false: uses only those lanes in which the last
+   * search found some
    */
   async claim(mayBeNew: boolean): Promise<void> {
     const { db, systemId, clock, suspects } = this.#options;

@@ -42,8 +42,8 @@ export interface DispatchEndpoint {
 }
 
 /**
- * Returns every endpoint of a system, paused ones too, with its active secrets. An endpoint with a damaged active secret
- * counts as paused: its deliveries wait, those of other endpoints are sent.
+ * Returns every endpoint of a system, paused and removed ones too, with its secrets. An endpoint with a damaged active
+ * secret counts as paused: its deliveries wait, those of other endpoints are sent.
  * @param onDamaged called with each damaged active secret
  * @throws SecretsFileMismatch when an active secret was encrypted with the key of another secrets file: deliveries are
  * signed with all active secrets or not sent

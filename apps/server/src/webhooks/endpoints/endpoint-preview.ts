@@ -13,6 +13,7 @@ export interface Preview {
   readonly deliveries: number;
   /** Deliveries above `max_per_hour`. */
   readonly skipped: number;
+  /** With the skipped ones. */
   readonly by_event: readonly { readonly event: string; readonly deliveries: number }[];
   /** False: there are more events, or changes of stations, than are looked at. */
   readonly is_complete: boolean;

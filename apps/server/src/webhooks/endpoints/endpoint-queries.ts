@@ -73,7 +73,7 @@ const insertLane = statement(
   `insert into webhook_lanes (system_id, endpoint_id) values ($1, $2) on conflict (system_id, endpoint_id) do nothing`,
 );
 
-/** Inserts an endpoint with its lane. @returns undefined when its slot or its name is taken */
+/** Inserts an endpoint with its lane. @returns undefined when its slot, its name or its tag is taken */
 export async function insertEndpoint(
   tx: Transaction,
   systemId: string,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { listDeliveries, showDelivery } from "../log/deliveries.ts";
 import { createReplay, queueReplays, redeliver } from "../log/resend.ts";
-import { updateDueToHeld } from "../queue/lane-queries.ts";
+import { updateQueuedToHeld } from "../queue/lane-queries.ts";
 import { loadEndpoints } from "./dispatch-endpoints.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
@@ -14,7 +14,7 @@ let endpointId: string;
 const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId });
 const remove = () => removeEndpoint(harness, scope());
 const anew = () => setEndpoint(harness, { ...scope(), url: "https://new.example/", events: ["ride.started"] });
-const hold = () => updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
+const hold = () => updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
 
 beforeEach(async () => {
   harness = await openEndpointsHarness();

@@ -133,7 +133,8 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
 
 /**
  * Adds an endpoint to a partner, which may have MAX_ENDPOINTS. A removed endpoint of the same name is created anew.
- * Once every slot is taken, the endpoint that was removed first gives up its slot, so that a partner's rows stay few.
+ * Once every slot is taken, the new endpoint takes over the row of the one that was removed first, with its id and log,
+ * so that a partner's rows stay few.
  * @throws ServiceError when there is no such partner, it is suspended, the name is taken, a value is not allowed, or there
  * are too many
  */
@@ -269,7 +270,7 @@ async function create(
   const endpoint = await (isNew
     ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: target })
     : restoreEndpoint(tx, systemId, id, settings, now));
-  // The insert finds the slot or the name taken only if a program does not lock the partner.
+  // The insert finds the slot or the name taken only if a program does not lock the partner; its tag, only by chance.
   if (endpoint === undefined) throw commandError("conflict", "settingsChanged");
   await replaceThresholds(tx, systemId, id, thresholdRows(id, thresholds));
   const secret = await addSecret(context, tx, systemId, endpoint);

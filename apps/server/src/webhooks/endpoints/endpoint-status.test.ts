@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { listDeliveries } from "../log/deliveries.ts";
-import { updateDueToHeld } from "../queue/lane-queries.ts";
+import { updateQueuedToHeld } from "../queue/lane-queries.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
@@ -25,7 +25,7 @@ it("a paused endpoint's events are held, those queued too; nothing is lost", asy
   await harness.happen(2);
   expect(await pause()).toMatchObject({ changed: true, endpoint: { status: "paused", pause_reason: "partner" } });
   await harness.happen(3);
-  await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
+  await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
   expect(await statuses()).toEqual(["held", "held", "held", "held", "held"]);
   expect(await show()).toMatchObject({ held: 5, pending: 0, oldest_due: null });
 });
@@ -70,7 +70,7 @@ it("a probe that was tried before goes on counting its attempts, with a fresh sc
   await harness.happen(1);
   await harness.send(endpointId, answered(500));
   await pause();
-  await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
+  await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
   await resume();
   expect((await harness.send(endpointId)).map((row) => [row.attempts, row.tries])).toEqual([[1, 0]]);
   const rows = await harness.rows<{ number: number }>(
@@ -95,7 +95,7 @@ it("of many that resume at once one does, with one probe", async () => {
 it("pauses and resumes at once end in one state, with no delivery between two", async () => {
   await harness.happen(3);
   for (let round = 0; round < 10; round++) {
-    const hold = () => updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
+    const hold = () => updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 100);
     await Promise.all([pause(), resume(), hold(), harness.happen(1), resume(), pause(), hold()]);
     const rows = await harness.rows<{ n: number; due: number; pending: number }>(
       `select count(*) as n, (select count(*) from webhook_queue where system_id = $1) as due,

@@ -4,7 +4,7 @@ import type { Database } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { listDeliveries } from "../log/deliveries.ts";
 import { queueReplays, redeliver, stopReplay } from "../log/resend.ts";
-import { updateDueToHeld } from "../queue/lane-queries.ts";
+import { updateQueuedToHeld } from "../queue/lane-queries.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
@@ -87,7 +87,7 @@ it("a pause stops sending what is held, and holds what is queued of it; after it
   expect(await queue(4)).toBe(4);
   await pause();
   harness.clock.advance(1);
-  await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 1_000);
+  await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 1_000);
   await harness.happen(1);
   expect(await queue(4)).toBe(0);
   expect(await held()).toBe(11);

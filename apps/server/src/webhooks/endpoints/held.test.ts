@@ -5,7 +5,7 @@ import { checkInvariants } from "../../health/check/service.ts";
 import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { listDeliveries, summarizeDeliveries } from "../log/deliveries.ts";
 import { queueReplays, redeliver, startResend } from "../log/resend.ts";
-import { updateDueToHeld } from "../queue/lane-queries.ts";
+import { updateQueuedToHeld } from "../queue/lane-queries.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "./held.ts";
@@ -117,7 +117,7 @@ it("what was queued before a pause and is held after the reader looked is not dr
   await harness.happen(1);
   const seen = await held();
   harness.clock.advance(5);
-  await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
+  await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
   expect(await dropHeld(harness, scope(), seen)).toEqual({ dropped: 1, remaining: 0 });
   expect(await count("held")).toBe(2);
 });
@@ -129,7 +129,7 @@ it("a delivery that had arrived, and was held as it was sent again, has arrived 
   const arrived = (await listDeliveries(harness, { ...scope(), status: "succeeded" })).deliveries;
   await redeliver(harness, scope(), arrived[0]?.id ?? "");
   await pause();
-  await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
+  await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
   expect(await dropHeld(harness, scope(), await held())).toEqual({ dropped: 2, remaining: 0 });
   expect([await count("succeeded"), await count("failed")]).toEqual([1, 1]);
   expect(await broken()).toEqual([]);
@@ -185,7 +185,7 @@ it("whoever drops, sends, resends, resumes and pauses at once leaves each delive
       dropHeld(harness, scope(), seen),
     ]);
     await pause();
-    await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 1_000);
+    await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 1_000);
     await resume(true);
     await arrive();
     expect([await count("held"), await count("pending")]).toEqual([0, 0]);

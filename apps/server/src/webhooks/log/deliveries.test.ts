@@ -6,7 +6,7 @@ import {
   unanswered,
 } from "../../../test/webhooks/endpoints.harness.ts";
 import { pauseEndpoint, resumeEndpoint, setEndpoint } from "../endpoints/endpoint-settings.ts";
-import { claimDeliveries, deleteWorker, updateDueToHeld, updateHeartbeat } from "../queue/lane-queries.ts";
+import { claimDeliveries, deleteWorker, updateQueuedToHeld, updateHeartbeat } from "../queue/lane-queries.ts";
 import { type DeliveryListInput, listDeliveries, showDelivery } from "./deliveries.ts";
 import { redeliver } from "./resend.ts";
 
@@ -150,7 +150,7 @@ describe("each delivery is explained", () => {
     await harness.rows("update webhook_deliveries set status = 'failed' where system_id = $1 and attempts = 1");
     await harness.rows("delete from webhook_queue where system_id = $1 and attempts = 1");
     await pauseEndpoint(harness, { ...scope(), reason: "partner" });
-    await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
+    await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
     const past = /; its 30 days are over, and what it said is no longer kept$/;
     harness.clock.advance(30 * 86_400_000);
     for (const row of (await list()).deliveries) expect(row.explanation).not.toMatch(past);
@@ -236,7 +236,7 @@ describe("a delivery with its attempts", () => {
     await redeliver(harness, scope(), id);
     expect(await next()).toMatchObject({ next_attempt_at: new Date(harness.clock()), next_attempt_reason: null });
     await pauseEndpoint(harness, { ...scope(), reason: "partner" });
-    await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
+    await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
     expect(await next()).toMatchObject({ next_attempt_at: null, next_attempt_reason: null });
   });
 
@@ -331,7 +331,7 @@ describe("redelivering", () => {
   it("takes one out of those held, after the pause; while it lasts it is refused", async () => {
     await harness.happen(2);
     await pauseEndpoint(harness, { ...scope(), reason: "partner" });
-    await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
+    await updateQueuedToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
     const { id } = await newest();
     await expect(again(id)).rejects.toThrow(/is paused: `webhooks resume` it first/);
     await resumeEndpoint(harness, scope());

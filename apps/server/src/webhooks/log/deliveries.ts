@@ -237,8 +237,8 @@ function withDueTime(exchange: Exchange, dueAt: Date | null): Exchange {
 }
 
 /**
- * Returns the ids of the nearest older and newer deliveries to the same endpoint that fail or were given up; null: there is
- * none.
+ * Returns the ids of the nearest older and newer deliveries to the same endpoint that are failing, or were given up,
+ * dropped or skipped; null: there is none.
  */
 export async function findFailingBeside(
   { db }: Pick<ReadContext, "db">,
@@ -315,8 +315,9 @@ async function latestAttempts(
   const wanted = rows.flatMap((row) => {
     if (row.attempts === 0) return [];
     const ended = row.finished_at ?? new Date(clock());
-    // The latest attempt ended at most one wait before the delivery ended or became due. One that is due may have been so
-    // for long.
+    // The latest attempt ended at most one wait before the delivery was given up or became due. One that is due may
+    // have been so for long. If a delivery was held for longer before it was dropped, or was sent again much later, its
+    // latest attempt is not found until the next one is made.
     const overdueMs = row.due_at === null ? 0 : Math.max(0, clock() - row.due_at.getTime());
     const from = dayOf(Math.max(ended.getTime() - LONGEST_WAIT_MS - overdueMs, Date.parse(row.created_on) - DAY_MS));
     return [{ id: row.id, number: row.attempts, from, to: dayOf(ended.getTime()) }];

@@ -63,7 +63,8 @@ export type SearchIndex = "resource" | "code" | "failure" | "problem" | "problem
 /** Returns the index that gives the fewest rows for a filter, as far as that can be told without counting. */
 export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
   if (filter.resourceId !== undefined) return "resource";
-  // All codes of a class have one failure, such as `http_4xx` (`failureAskedFor`). No index has the codes of successes.
+  // An attempt with a code of a class has one failure, such as `http_4xx` (`failureAskedFor`). So a class of codes does
+  // not find a dropped delivery, whose failure is `dropped`; its exact code does. No index has the codes of successes.
   if (filter.code !== undefined && !isSuccessCode(filter.code)) return "exact" in filter.code ? "code" : "failure";
   if (filter.failure !== undefined) return "failure";
   if (problemOf(filter.status) !== null) return "problem";

@@ -53,7 +53,7 @@ export const deliveryColumns = `delivery.id, delivery.created_on, delivery.endpo
   case when due.claim is not null then due.claimed_at end as claimed_at`;
 
 /*
- * The condition that lets a search use each index. `failed_code` is `latest_code` where the latest attempt failed. A
+ * The condition that lets a search use each index. `failed_code` is `latest_code` where `latest_failure` is not null. A
  * condition with `is null or`, as in `matches`, would read the whole index.
  */
 const indexConditions: Readonly<Record<SearchIndex, string>> = {

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { insertIntoQueue, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
+import { insertIntoQueue, isOfSystem, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
 /* Statements that queue a test delivery, a probe or a delivery that is sent again, and make queued deliveries due now. */
 
@@ -115,7 +115,7 @@ const allDueNow = statement(
      limit $4
      for update skip locked)
    update webhook_queue queued set due_at = $3 from waiting
-   where queued.system_id = $1 and queued.ctid = waiting.row_address
+   where ${isOfSystem("queued")} and queued.ctid = waiting.row_address
    returning queued.delivery_id`,
 );
 

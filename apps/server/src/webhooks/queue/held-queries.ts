@@ -3,7 +3,7 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { DROPPED, IS_TAKING_HELD } from "./sql-fragments.ts";
 
-/** The held deliveries of an endpoint up to `until`. */
+/** The deliveries of an endpoint that were held at `until` or earlier, and still are. */
 export interface HeldRange {
   readonly systemId: string;
   readonly endpointId: string;
@@ -39,7 +39,7 @@ const count = statement(
 /** Held deliveries that no unfinished replay sends. */
 interface CountedHeld {
   readonly total: number;
-  /** When the oldest of these deliveries was created; null: none is held. */
+  /** When the oldest of these deliveries was created; null: there is none. */
   readonly oldest: Date | null;
 }
 
@@ -85,7 +85,7 @@ const drop = statement(
    returning delivery.id`,
 );
 
-/** Drops the oldest held deliveries, at most `limit`. @returns how many */
+/** Drops the oldest held deliveries, without those that a running replay sends, at most `limit`. @returns how many */
 export async function updateHeldDropped(
   tx: Transaction,
   { systemId, endpointId, until }: HeldRange,

@@ -11,7 +11,8 @@ import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fr
  * Statements of the dispatcher: workers and their leases of lanes, claims of due deliveries, and results of attempts. A
  * claim writes the lane's token (docs/glossary.md#fence-token) into the queue's rows. The writes of results and of health
  * compare the token, so that a worker that has lost the lane changes nothing. A queue has regular deliveries and replays
- * (`replay`). `is_uncounted`: the delivery's endpoint has an hourly limit, which has not let the delivery through yet.
+ * (`replay`). `is_uncounted`: the delivery's endpoint had an hourly limit when the event happened, and the limit has
+ * not let the delivery through yet.
  */
 
 /** A lane with its holder's token. */
@@ -185,7 +186,9 @@ export interface ClaimRequest {
   /** The holder's token. A lane with another holder returns nothing. */
   readonly token: number;
   readonly limit: number;
-  /** The endpoint has an hourly limit: takes only deliveries that `applyHourlyLimit` has let through. */
+  /**
+   * The endpoint has an hourly limit: leaves out deliveries that `applyHourlyLimit` must judge first (`is_uncounted`).
+   */
   readonly hasHourlyLimit?: boolean;
   /** Skips rows that were due earlier: they are deleted, and reading dead rows costs time. */
   readonly dueFrom: Date;
@@ -386,11 +389,11 @@ const hold = statement(
 );
 
 /**
- * Takes a paused endpoint's deliveries out of the queue and holds them, `limit` at most. The endpoint's row is locked, so
- * that it is not resumed meanwhile.
+ * Takes a paused endpoint's unclaimed deliveries out of the queue and holds them, `limit` at most. The endpoint's row
+ * is locked, so that it is not resumed meanwhile.
  * @returns how many
  */
-export function updateDueToHeld(
+export function updateQueuedToHeld(
   db: Queryable,
   systemId: string,
   endpointId: string,

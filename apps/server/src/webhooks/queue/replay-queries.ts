@@ -54,7 +54,7 @@ export async function countReplayable(db: Queryable, range: ReplayRange): Promis
 const NOTED_ROWS = 20_000;
 
 // Records the deliveries that follow a position, in the order of the endpoint's index. One statement counts and writes them,
-// in one snapshot, so the count equals what will be sent.
+// in one snapshot, so the count equals the number of recorded items.
 const note = statement(
   "replays.note",
   `with next as materialized (
@@ -227,8 +227,9 @@ export async function updateReplaysStopped(
 /** One of a replay's next deliveries, whose row is locked, and what to do with it. */
 interface BatchRow extends Pick<Tables["webhook_replay_items"], "created_on" | "delivery_id"> {
   /**
-   * `again`: it is queued with a fresh schedule. `hasten`: it waits for its next attempt, which is due now. `queued`: it
-   * waits already. `skipped`: it has succeeded since it was chosen. `gone`: its body is no longer kept.
+   * `again`: it is queued with a fresh schedule. `hasten`: it is queued already, and its next attempt becomes due now.
+   * `queued`: it is queued already, and stays as it is. `skipped`: it has succeeded since it was chosen. `gone`: its
+   * body is no longer kept.
    */
   readonly step: "again" | "hasten" | "queued" | "skipped" | "gone";
 }

@@ -9,8 +9,8 @@ const numbersOf = (at: string, bikes: string, docks: string, isOnline: string) =
 
 /**
  * SQL: the history of a `station` since an instant, oldest first, as one text. Each change has four numbers: milliseconds,
- * bikes, docks, and 1 for online; all are separated by commas. The first change gives the state at the instant, or at the
- * beginning of the history. One text takes a fifth of the time of as many rows.
+ * bikes, docks (`null` if unknown), and 1 for online or 0; all are separated by commas. The first change gives the
+ * state at the instant, or at the beginning of the history. One text takes a fifth of the time of as many rows.
  */
 export const historySince = (since: string) => `(
      select string_agg(change.numbers, ',' order by change.at) from (

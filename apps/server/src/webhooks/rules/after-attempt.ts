@@ -154,7 +154,7 @@ const SUSPECT_CRASHES = 2;
  */
 export const MAX_SUSPECTS_TOGETHER = 100;
 
-/** After so many crashes a delivery is set aside. It was alone at the last one, so no other delivery can be the cause. */
+/** After so many crashes in a row a delivery is set aside. It was the only suspect that was tried at the last one. */
 export const MAX_CRASHES = SUSPECT_CRASHES + 1;
 
 /** The failure of a delivery that was set aside, as the log names it. */

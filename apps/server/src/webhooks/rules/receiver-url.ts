@@ -60,7 +60,7 @@ export type UrlVerdict =
   | { readonly ok: false; readonly reason: UrlIssue; readonly message: string };
 
 /** Maximum characters of a receiver's URL. Too low: rejects real URLs. Too high: each row of the log may be larger. */
-const maxLength = 2048;
+const MAX_URL_LENGTH = 2048;
 
 /**
  * Returns why an address that a URL leads to must not be called, or undefined if it may. Plain http is for networks that the
@@ -89,7 +89,7 @@ export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
 
 /** Returns the URL, or the verdict if the text is not a plain web address that everybody reads the same way. */
 function parseStrictly(text: string): URL | UrlVerdict {
-  if (text.length > maxLength) return refuse("too_long", `The URL is longer than ${maxLength} characters.`);
+  if (text.length > MAX_URL_LENGTH) return refuse("too_long", `The URL is longer than ${MAX_URL_LENGTH} characters.`);
   // A URL parser silently drops or converts these characters, so that the reader would see a different URL from the one
   // that is called.
   // oxlint-disable-next-line no-control-regex -- control characters are the point

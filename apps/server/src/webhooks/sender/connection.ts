@@ -154,7 +154,7 @@ export class Connection {
     return result;
   }
 
-  /** Closes the connection unless the next request comes in time. @param onClose called when it is closed while idle */
+  /** Closes the connection unless the next request comes in time. @param onClose called when it is closed */
   beginIdle(onClose: () => void): void {
     this.#onClose = onClose;
     this.#socket.setTimeout(this.#idleMs);

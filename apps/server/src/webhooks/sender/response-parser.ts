@@ -298,7 +298,10 @@ function mayBecomeStatusLine(line: string): boolean {
   return line === "\r" || STATUS_LINE_START.startsWith(line.slice(0, STATUS_LINE_START.length));
 }
 
-/** The first size of the buffer. Most bodies fit. If one does not, the buffer grows, and only these 4 KiB become garbage. */
+/**
+ * The size of the buffer once a second piece of a body has come. Most bodies fit. If one does not, the buffer grows to
+ * its limit, and only the first piece and these 4 KiB become garbage.
+ */
 const SMALL_BUFFER_BYTES = 4 * 1024;
 
 /** Limits on the stored part of a response body. */

@@ -24,7 +24,7 @@ import { claimMail, deleteExpiredMails, deleteMail, insertMails } from "./failur
  * is such a message. It has nothing to do with docs/glossary.md#notice.
  */
 
-/** What the writing and logging of notices needs. */
+/** The context of functions that write and log notices. */
 export interface NoticeContext {
   readonly ids: Ids;
   /** Limits the mails about each endpoint: see `createMailLimiter`. */
@@ -79,7 +79,7 @@ export function logFailures(
     const notice = noticeOf(attempt, now, publicUrl);
     if (notice === undefined) continue;
     const { subject, text } = failureMail(notice);
-    const isMailed = canMail && attempt.lane.endpoint.email !== null;
+    const canBeMailed = canMail && attempt.lane.endpoint.email !== null;
     const detail = {
       partner: notice.partnerId,
       endpoint: notice.endpointId,
@@ -87,7 +87,7 @@ export function logFailures(
       failures: notice.failures,
       ...wayBack(notice),
     };
-    logger.warn(isMailed ? detail : { ...detail, mail: text }, subject);
+    logger.warn(canBeMailed ? detail : { ...detail, mail: text }, subject);
   }
 }
 
@@ -143,13 +143,13 @@ export interface FailureNotice {
   readonly endpointId: string;
   /** What the partner calls the endpoint. */
   readonly name: string;
-  /** When the first attempt since the last success failed; null where that is not known. */
+  /** When the first attempt of this stretch of failing failed (`EndpointHealth`); null where that is not known. */
   readonly failingSince: number | null;
   /** Attempts that have failed since then. */
   readonly failures: number;
   /** The latest failure in a few words: `answered 500`. */
   readonly lastError: string;
-  /** The time of the latest failure. */
+  /** When the latest failure was recorded. */
   readonly at: number;
   /** The address where the partner sees the endpoint; null when there is no such page. */
   readonly dashboardUrl: string | null;
