@@ -50,11 +50,14 @@ export interface ResultWriterOptions {
    * Called after the commit. `stale`: number of results that were not written, because the claims were no longer the
    * worker's. Most often, a later holder of the lane had already written them as unknown.
    */
-  readonly onWritten: (attempts: readonly CompletedAttempt[], stale: number) => void;
+  readonly onWritten: (attempts: readonly CompletedAttempt[], stale: number, overtaken: Overtaken) => void;
   /** Called when a delivery was given up because its result cannot be stored. */
   readonly onSetAside: (deliveryId: string, error: unknown) => void;
   readonly onError: (error: unknown) => void;
 }
+
+/** The attempts whose status change did not happen, because somebody had paused or resumed the endpoint meanwhile. */
+type Overtaken = ReadonlySet<CompletedAttempt>;
 
 /** Records the mails about failures, in the transaction that writes the results. */
 export type RecordFailures = (
@@ -99,32 +102,41 @@ export class ResultWriter {
   async #writeBatch(): Promise<number> {
     const batch = this.#waiting.slice(0, WRITE_BATCH);
     if (batch.length === 0) return 0;
-    const written = await this.#writeOrSetAside(batch);
+    const overtaken = new Set<CompletedAttempt>();
+    const written = await this.#writeOrSetAside(batch, overtaken);
     // Removed after the commit, so that a failed write is tried again.
     this.#waiting.splice(0, batch.length);
     for (const attempt of batch) markWritten(attempt, written.has(attempt.result));
     if (this.#waiting.length > 0) this.#writing.request();
-    this.#options.onWritten(batch, batch.length - written.size);
+    this.#options.onWritten(batch, batch.length - written.size, overtaken);
     return 0;
   }
 
   /**
+   * @param overtaken gets the attempts whose status change did not happen
    * @returns the results that this worker wrote because it still held the claims, and those whose deliveries it has set
    * aside
    */
-  async #writeOrSetAside(batch: readonly CompletedAttempt[]): Promise<ReadonlySet<ResultRow>> {
+  async #writeOrSetAside(
+    batch: readonly CompletedAttempt[],
+    overtaken: Set<CompletedAttempt>,
+  ): Promise<ReadonlySet<ResultRow>> {
     const byResult = new Map(batch.map((attempt) => [attempt.result, attempt]));
     const written = new Set<ResultRow>();
     const write = async (results: readonly ResultRow[]) => {
       const attempts = results.flatMap((result) => byResult.get(result) ?? []);
-      for (const result of await this.#write(attempts)) written.add(result);
+      const done = await this.#write(attempts);
+      for (const { result } of done.written) written.add(result);
+      for (const attempt of done.overtaken) overtaken.add(attempt);
     };
     for (const result of await writeResults(this.#options, [...byResult.keys()], write)) written.add(result);
     return written;
   }
 
-  /** @returns the results that this worker wrote because it still held the claims */
-  #write(batch: readonly CompletedAttempt[]): Promise<Set<ResultRow>> {
+  /** @returns the attempts whose results this worker wrote because it still held the claims */
+  #write(
+    batch: readonly CompletedAttempt[],
+  ): Promise<{ readonly written: readonly CompletedAttempt[]; readonly overtaken: Overtaken }> {
     const { db, systemId, clock, recordFailures } = this.#options;
     const now = new Date(clock());
     return db.transaction(async (tx) => {
@@ -146,7 +158,7 @@ export class ResultWriter {
         ours.filter((attempt) => !overtaken.has(attempt)),
         now,
       );
-      return new Set(ours.map(({ result }) => result));
+      return { written: ours, overtaken };
     });
   }
 }

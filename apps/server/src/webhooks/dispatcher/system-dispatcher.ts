@@ -95,7 +95,7 @@ export class SystemDispatcher {
     this.#polling = new IntervalTask(POLL_INTERVAL_MS, () => this.#poll(), monotonic);
     this.#writer = new ResultWriter({
       ...options,
-      onWritten: (attempts, stale) => this.#onWritten(attempts, stale),
+      onWritten: (...written) => this.#onWritten(...written),
       onSetAside: (id, error) => this.#onSetAside(id, error),
     });
     this.#runner = new AttemptRunner({
@@ -216,8 +216,12 @@ export class SystemDispatcher {
     }
   }
 
-  #onWritten(attempts: readonly CompletedAttempt[], stale: number): void {
-    this.#options.observe.resultsWritten(attempts, stale);
+  #onWritten(attempts: readonly CompletedAttempt[], stale: number, overtaken: ReadonlySet<CompletedAttempt>): void {
+    // A change that did not happen must be neither counted nor logged.
+    const happened = attempts.map((attempt) =>
+      overtaken.has(attempt) ? { ...attempt, statusChange: null, warning: null } : attempt,
+    );
+    this.#options.observe.resultsWritten(happened, stale);
     // Lanes may have waited for these results to be written.
     this.#runner.startReady(this.#keeper.lanes);
     if (this.#suspects.isWaiting) this.#cycle.request();

@@ -161,6 +161,7 @@ describe("where the partner has an address and there is a mail server", () => {
     await goneAgain(2, 60_000);
     await until(() => completed.length === 3);
     expect(await mails()).toEqual([]);
+    expect(logged).toEqual([]);
   });
 });
 
