@@ -17,8 +17,6 @@ export interface Filter {
   readonly isInstant?: boolean;
   readonly placeholder?: string;
   readonly hint?: string;
-  /** Renders the value for people, such as a bike's number instead of its id. */
-  readonly show?: (value: string) => ComponentChildren;
 }
 
 /** The values by the names of the filters. Undefined or empty: the filter is not set. */
@@ -112,8 +110,7 @@ function Chip({ filter, values, onChange }: ChipProps) {
   );
 }
 
-function valueText({ choices, isInstant, show }: Filter, value: string): ComponentChildren {
-  if (show !== undefined) return show(value);
+function valueText({ choices, isInstant }: Filter, value: string): string {
   if (isInstant === true) return timedText(value);
   return choices?.find((choice) => choice.value === value)?.label ?? value;
 }
