@@ -117,5 +117,20 @@ export const MAX_PARTNER_NAME = 200;
 /** Maximum characters of an endpoint's name. */
 export const MAX_ENDPOINT_NAME = 60;
 
+/** Maximum characters of a key's name. */
+export const MAX_KEY_NAME = 100;
+
+/** Maximum characters of a person's name. */
+export const MAX_PERSON_NAME = 100;
+
+/** Maximum characters of a passkey's name. */
+export const MAX_PASSKEY_NAME = 100;
+
+/** Maximum characters of a mail address, as SMTP bounds them (RFC 5321). */
+export const MAX_MAIL_ADDRESS = 254;
+
+/** Maximum characters of a time zone's name. The longest of the IANA list has 32. */
+export const MAX_TIME_ZONE = 64;
+
 /** The fewest characters of a new password: as NIST SP 800-63B-4 asks of a password without a second factor. */
 export const MIN_PASSWORD_LENGTH = 15;

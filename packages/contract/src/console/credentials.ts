@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MIN_PASSWORD_LENGTH } from "../limits.ts";
+import { MAX_PASSKEY_NAME, MIN_PASSWORD_LENGTH } from "../limits.ts";
 import { issueText } from "../messages.ts";
 
 /** Returns the schema of a string with a maximum length. */
@@ -61,7 +61,7 @@ export const passkeyAssertion = z
 export const passkeyAttestation = z
   .object({
     challenge_token: challengeToken,
-    name: atMost(100).min(1, issueText("empty")).describe("The person's name for the passkey"),
+    name: atMost(MAX_PASSKEY_NAME).min(1, issueText("empty")).describe("The person's name for the passkey"),
     response: z
       .object({
         id: bytes,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
-import { MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "../limits.ts";
+import { MAX_KEY_NAME, MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "../limits.ts";
 import { issueText } from "../messages.ts";
 import { scopeNames } from "../scopes.ts";
 import { isPlainName } from "../text-rules.ts";
@@ -78,7 +78,7 @@ const shownAllowance = keyAllowance.extend({
 });
 export type ShownAllowance = z.infer<typeof shownAllowance>;
 
-const keyName = z.string().min(1).max(100).refine(isPlainName, issueText("plainName"));
+const keyName = z.string().min(1).max(MAX_KEY_NAME).refine(isPlainName, issueText("plainName"));
 
 const ownKeyRequest = z
   .object({

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
+import { MAX_MAIL_ADDRESS, MAX_PERSON_NAME } from "../limits.ts";
 import { issueText } from "../messages.ts";
 import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
@@ -44,19 +45,16 @@ export const consoleSession = z
   .strict();
 export type ConsoleSession = z.infer<typeof consoleSession>;
 
-/** Most characters of a person's name. */
-const MAX_NAME_LENGTH = 100;
-
 export const personName = z
   .string()
   .min(1, issueText("empty"))
-  .max(MAX_NAME_LENGTH, issueText("tooLong", { limit: MAX_NAME_LENGTH }))
+  .max(MAX_PERSON_NAME, issueText("tooLong", { limit: MAX_PERSON_NAME }))
   .refine(isPlainName, issueText("plainName"));
 
 /** A person's mail address. It is not checked any further: only a mail that arrives proves one. */
 export const emailAddress = z
   .string()
-  .max(254, issueText("tooLong", { limit: 254 }))
+  .max(MAX_MAIL_ADDRESS, issueText("tooLong", { limit: MAX_MAIL_ADDRESS }))
   .regex(/^[^\s@<>,;:"()[\]\\\p{C}]+@[^\s@<>,;:"()[\]\\\p{C}]+$/u, issueText("email"));
 
 const signedOut = z

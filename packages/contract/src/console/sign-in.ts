@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
+import { MAX_MAIL_ADDRESS } from "../limits.ts";
 import { issueText } from "../messages.ts";
 import { timestamp } from "../values.ts";
 import { oneTimeCode, passkeyAssertion, passkeyOptions, password } from "./credentials.ts";
@@ -90,7 +91,7 @@ export const signInEndpoints = {
     summary: "Sign in with a password",
     metadata: consoleNeeds("public"),
     query: noQuery,
-    body: z.object({ email: z.string().max(254), password, code: oneTimeCode.optional() }).strict(),
+    body: z.object({ email: z.string().max(MAX_MAIL_ADDRESS), password, code: oneTimeCode.optional() }).strict(),
     responses: { 200: z.union([consoleSession, codeNeeded]), ...consoleErrors, ...consoleBodyErrors },
   },
   beginAtProvider: {

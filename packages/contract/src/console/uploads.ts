@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { MAX_BODY_BYTES } from "../limits.ts";
+import { MAX_BODY_BYTES, MAX_TIME_ZONE } from "../limits.ts";
 import { givenOnce, identifier, timestamp } from "../values.ts";
 import { changeErrors, consoleErrors, consoleNeeds, done, systemItemPath, systemPath } from "./endpoint.ts";
 
@@ -86,7 +86,7 @@ export type ShownUpload = z.infer<typeof shownUpload>;
 
 const base = "/console/v1/systems/:system_id/uploads";
 const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
-const zone = z.string().min(1).max(64);
+const zone = z.string().min(1).max(MAX_TIME_ZONE);
 const place = z
   .string(givenOnce())
   .regex(/^\d{1,12}$/, "must be a number of bytes")

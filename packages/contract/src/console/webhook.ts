@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { deliveryNames } from "../event-names.ts";
-import { MAX_COUNTED_DELIVERIES, MAX_MESSAGES_PER_HOUR } from "../limits.ts";
+import { MAX_COUNTED_DELIVERIES, MAX_MAIL_ADDRESS, MAX_MESSAGES_PER_HOUR } from "../limits.ts";
 import { thresholds } from "../thresholds.ts";
 import { identifier, timestamp } from "../values.ts";
 import { changeNeeds, deliveryAttempt, ofWebhook, partnerBase } from "./deliveries.ts";
@@ -126,7 +126,7 @@ const settings = z
       .optional()
       .describe("Setting another origin needs a confirmation, and is refused in frames of the portal"),
     events: z.array(z.string().max(100)).max(100).optional(),
-    email: z.string().max(254).nullable().optional(),
+    email: z.string().max(MAX_MAIL_ADDRESS).nullable().optional(),
     places: places.optional(),
     thresholds: conditions.thresholds.optional(),
     max_per_hour: maxPerHour.optional(),

@@ -1,4 +1,5 @@
 import type { IssuedInvitation, MembershipRole } from "@bikeshare/contract/console";
+import { MAX_MAIL_ADDRESS } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
@@ -34,7 +35,7 @@ export function InvitationForm({ people, onInvited }: InvitationFormProps) {
   if (issued !== undefined) return <Issued invitation={issued} />;
   return (
     <Form onSubmit={() => void invite()}>
-      <TextField label="Email" type="email" value={email} onInput={setEmail} maxLength={254} required />
+      <TextField label="Email" type="email" value={email} onInput={setEmail} maxLength={MAX_MAIL_ADDRESS} required />
       <SelectField
         label="Role"
         value={role}

@@ -1,3 +1,4 @@
+import { MAX_PERSON_NAME } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
@@ -140,7 +141,7 @@ function NameField({ name, onInput }: { readonly name: string; readonly onInput:
       label="Your name"
       hint="Shown to your team in the audit log"
       autocomplete="name"
-      maxLength={100}
+      maxLength={MAX_PERSON_NAME}
       value={name}
       onInput={onInput}
     />

@@ -1,4 +1,5 @@
 import type { Account } from "@bikeshare/contract/console";
+import { MAX_PASSKEY_NAME } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
@@ -97,7 +98,14 @@ function AddForm({ onAdded }: { readonly onAdded: () => void }) {
   };
   return (
     <Form onSubmit={() => void add()}>
-      <TextField label="Name" hint="Such as “Work laptop”" maxLength={100} value={name} onInput={setName} required />
+      <TextField
+        label="Name"
+        hint="Such as “Work laptop”"
+        maxLength={MAX_PASSKEY_NAME}
+        value={name}
+        onInput={setName}
+        required
+      />
       <Button type="submit" variant="primary" pending={isPending}>
         Continue in the browser
       </Button>

@@ -1,4 +1,5 @@
 import type { ShownUpload, UploadResult } from "@bikeshare/contract/console";
+import { MAX_TIME_ZONE } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
@@ -181,7 +182,7 @@ function ZoneForm({ zone, params, actions, onChange }: ZoneFormProps) {
         hint="Of the IANA list, such as America/New_York."
         value={zone}
         required
-        maxLength={64}
+        maxLength={MAX_TIME_ZONE}
         onInput={onChange}
       />
       <div class="row">

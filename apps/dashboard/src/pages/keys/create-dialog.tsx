@@ -1,5 +1,5 @@
 import type { ShownAllowance } from "@bikeshare/contract/console";
-import type { Scope as KeyScope } from "@bikeshare/contract/pure";
+import { MAX_KEY_NAME, type Scope as KeyScope } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
@@ -88,7 +88,7 @@ function Fields({ wanted, allowance, isTried, onChange }: FieldsProps) {
         hint="What it is used for, such as “Journey planner”"
         value={name}
         onInput={(value) => onChange({ name: value })}
-        maxLength={100}
+        maxLength={MAX_KEY_NAME}
       />
       <ScopeChoice
         offered={allowance.scopes}

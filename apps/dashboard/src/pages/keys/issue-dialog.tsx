@@ -1,4 +1,4 @@
-import { MAX_RATE_LIMIT } from "@bikeshare/contract/pure";
+import { MAX_KEY_NAME, MAX_RATE_LIMIT } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
@@ -103,7 +103,7 @@ function Fields({ wanted, owners, error, onChange }: FieldsProps) {
         hint="What it is used for, such as “Journey planner”"
         value={name}
         onInput={(value) => onChange({ name: value })}
-        maxLength={100}
+        maxLength={MAX_KEY_NAME}
       />
       {owner !== OPERATOR && (
         <ScopeChoice
