@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 import { callAsOperator } from "./console-client.ts";
 
-const { world, visitAs, visitAsNewPerson } = openBrowser();
+const { world, visitAs, visitAsNewPerson, allow } = openBrowser();
 
 /** Creates a partner with a key for 20 requests a minute, and uses the key until its requests are refused. */
 async function busyPartner(name: string) {
@@ -92,6 +92,30 @@ it("an admin rotates a key, sees the new one once, and revokes the old one", asy
   await inspect(page, "key-revoke");
   await page.getByRole("button", { name: "Revoke the key" }).click();
   await page.getByText("Timetable is revoked.").waitFor();
+});
+
+it("what has failed to load about a key, a route and a request is read again", async () => {
+  const { partnerId, requestId } = await busyPartner("Reads Again");
+  const operator = await callAsOperator(world);
+  const { data } = await operator.systemKeys.list({ params: { system_id: world.systemId } });
+  const { id } = data.find((key) => key.partner_id === partnerId) ?? { id: "" };
+  const { page, open } = await visitAs("operator admin");
+  const failing = /\/usage\/|\/requests\/[^/]+$/;
+  const again = page.getByRole("button", { name: "Try again" });
+  const readAgain = async (path: string, tab?: string) => {
+    await page.route(failing, (route) => route.fulfill({ status: 404 }));
+    await open(path);
+    if (tab !== undefined) await page.getByRole("tab", { name: tab }).click();
+    await again.first().waitFor();
+    await page.unroute(failing);
+    await again.first().click();
+    await expect.poll(() => again.count()).toBe(0);
+  };
+  await readAgain(`/operator/keys?key=${id}`);
+  await readAgain(`/operator/keys?key=${id}`, "30 days");
+  await readAgain("/operator/keys?route=GET%20/v1/rides");
+  await readAgain(`/operator/requests?request=${requestId}`);
+  allow(/404/);
 });
 
 it("the operator issues a key that the API accepts, finds who calls a route, and revokes it, upon which it is refused", async () => {

@@ -41,7 +41,8 @@ export function InvitationPage() {
     retry: false,
   });
   if (invitation.data === undefined) {
-    return invitation.error === null ? <Loading /> : <ErrorState isPage error={invitation.error} />;
+    const { error, refetch } = invitation;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   }
   const { email, system_name, partner_name, role, expires_at, needs_sign_in, proves_address } = invitation.data;
   return (

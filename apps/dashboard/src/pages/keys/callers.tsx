@@ -26,7 +26,7 @@ type Caller = Awaited<ReturnType<typeof api.systemRequests.callers>>["data"][num
 export function Callers({ scope, keys }: CallersProps) {
   const [search, setSearch] = useSearchParams();
   const route = search.get("route") ?? "";
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["callers", scope.systemId, route],
     queryFn: ({ signal }) =>
       api.systemRequests.callers({ params: { system_id: scope.systemId }, query: { route, days: DAYS }, signal }),
@@ -49,6 +49,7 @@ export function Callers({ scope, keys }: CallersProps) {
           columns={callerColumns(scope, route, byId)}
           rows={data?.data}
           error={error}
+          onRetry={() => void refetch()}
           rowKey={({ key_id }) => key_id}
           empty={
             <EmptyState title="Nobody">

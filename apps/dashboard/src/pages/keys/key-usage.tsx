@@ -50,12 +50,13 @@ export function KeyUsage({ shown, scope }: KeyUsageProps) {
 }
 
 function Hour({ shown, scope }: KeyUsageProps) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["usage-minutes", scope.systemId, scope.partnerId, shown.id],
     queryFn: ({ signal }) => readMinutes(shown.id, scope, signal),
     refetchInterval: REFRESH_INTERVAL_MS,
   });
-  if (data === undefined) return error === null ? <Loading /> : <ErrorState error={error} />;
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
   return (
     <LazyChart
       title="Requests per minute"
@@ -77,11 +78,12 @@ function readMinutes(keyId: string, { systemId, partnerId }: PageScope, signal: 
 const SHOWN_ROUTES = 8;
 
 function Days({ shown, scope, days }: KeyUsageProps & { readonly days: number }) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["usage-days", scope.systemId, scope.partnerId, shown.id, days],
     queryFn: ({ signal }) => readDays(shown.id, days, scope, signal),
   });
-  if (data === undefined) return error === null ? <Loading /> : <ErrorState error={error} />;
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
   const routes = routeTotals(data.data);
   return (
     <div class="stack">

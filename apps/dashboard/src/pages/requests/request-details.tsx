@@ -23,14 +23,15 @@ interface RequestDetailsProps {
 
 /** The panel of one request: its content, the response, and what its error means and how to fix it. */
 export function RequestDetails({ id, scope, keys, onClose }: RequestDetailsProps) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["request", scope.systemId, scope.partnerId, id],
     queryFn: ({ signal }) => readRequest(id, scope, signal),
     staleTime: Infinity,
   });
   return (
     <Dialog title="Request" isOpen onClose={onClose}>
-      {data === undefined && (error === null ? <Loading /> : <ErrorState error={error} />)}
+      {data === undefined &&
+        (error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
       {data !== undefined && (
         <Details request={data} scope={scope} shownKey={keys.find((key) => key.id === data.key_id)} />
       )}
