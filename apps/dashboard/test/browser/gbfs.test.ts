@@ -212,6 +212,30 @@ it("an id that is taken or not allowed is refused at its field, and no other pla
   allow(/status of (400|409)/);
 });
 
+it.each([
+  ["a phone", { width: 390, height: 844 }],
+  ["a desktop", { width: 1280, height: 900 }],
+])("on %s no bar covers a control of a form that gets the focus at the edge of the window", async (_, size) => {
+  const { open, page } = await visitAs("operator admin");
+  await page.setViewportSize(size);
+  await open(SYSTEM);
+  await page.getByLabel("Website").waitFor();
+  const covered = await page.locator(".fact-form").evaluate((form) => {
+    const isCovered = (control: HTMLElement, edge: "top" | "bottom") => {
+      control.blur();
+      scrollBy(0, control.getBoundingClientRect()[edge] - (edge === "top" ? 0 : innerHeight));
+      control.focus();
+      const { left, right, top, bottom } = control.getBoundingClientRect();
+      return [top + 2, bottom - 2].some((y) => document.elementFromPoint((left + right) / 2, y) !== control);
+    };
+    const controls = [...form.querySelectorAll<HTMLElement>("input, select, textarea, button")];
+    return (["top", "bottom"] as const).flatMap((edge) =>
+      controls.filter((control) => isCovered(control, edge)).map((control) => `${edge}: ${control.outerHTML}`),
+    );
+  });
+  expect(covered).toEqual([]);
+});
+
 it("what is published is read again from where it has failed", async () => {
   const { open, page } = await visitAs("operator viewer");
   const failing = /\/gbfs\/.*\/gbfs\.json$/;
