@@ -143,12 +143,11 @@ const commandErrors = {
 } as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
 
 /**
- * Messages for callers over HTTP that replace messages above which name commands of the command line. Those that /v1 returns
- * too are the contract's.
+ * Messages for callers over HTTP that replace messages above which name commands of the command line, or do not begin with the
+ * path of the field that is wrong, by which the dashboard shows them at their field. Those that /v1 returns too are the
+ * contract's.
  */
-const pageMessages: {
-  readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
-} = {
+const pageMessages = {
   not_found: {
     delivery: errorMessages.not_found.delivery,
     endpoint: "There is no webhook address yet. Set one first.",
@@ -160,7 +159,18 @@ const pageMessages: {
     replay: "There is no resend {id}.",
   },
   invalid_parameter: {
+    email: "email must be one address, such as webhooks@example.com.",
+    endpointName: "name must be one line of 1 to {limit} characters.",
     newEndpoint: "A new webhook needs an address and at least one event.",
+    placesBox: "places.bbox {issue}.",
+    tooManyPlaces: "{path} must be at most {limit}.",
+    tooManyThresholds: "thresholds must be at most {limit}.",
+    tooManyWatched:
+      "thresholds must watch at most {limit} stations in all, not {watched}. Name fewer stations or regions.",
+    thresholdEvents: "events must have {events}, or one of them: a threshold sends nothing else.",
+    unknownPlace: "{path} cannot have {id}: there is no such {kind}.",
+    timeZone: 'time_zone cannot be "{zone}": it must be one of the IANA list, such as Europe/Vienna.',
+    url: "url cannot be used: {issue}",
     severalEndpoints: "There are several endpoints: name one as endpoint_id. There are: {endpoints}.",
     tooManySecrets:
       "{count} secrets sign already, which is the most. Wait until one ends, or rotate without an overlap.",
@@ -187,16 +197,29 @@ const pageMessages: {
     olderKey:
       "The service's secrets file is not the one that encrypted the secrets since {since}. Nothing was changed. Tell the operator.",
   },
+} as const satisfies {
+  readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
+};
+
+/** The messages above, as types, by code and name: each is a union with its replacement, whose values it takes too. */
+type Messages<Code extends keyof typeof commandErrors> = {
+  readonly [Name in keyof (typeof commandErrors)[Code]]:
+    | (typeof commandErrors)[Code][Name]
+    | (typeof pageMessages extends {
+        readonly [OfCode in Code]: { readonly [OfName in Name]: infer Replacement extends string };
+      }
+        ? Replacement
+        : never);
 };
 
 /** Returns an error with one of the messages above, and with its replacement for the dashboard if there is one. */
 export function commandError<Code extends keyof typeof commandErrors>(
   code: Code,
-  ...[name, values]: TemplateArguments<(typeof commandErrors)[Code]>
+  ...[name, values]: TemplateArguments<Messages<Code>>
 ): ServiceError {
   const messages: Readonly<Record<string, string>> = commandErrors[code];
   const message = messages[String(name)] ?? "";
-  const onPages: Readonly<Record<string, string | undefined>> = pageMessages[code] ?? {};
-  const httpMessage = fillTemplate(onPages[String(name)] ?? message, values);
+  const onPages: Readonly<Partial<Record<string, Readonly<Partial<Record<string, string>>>>>> = pageMessages;
+  const httpMessage = fillTemplate(onPages[code]?.[String(name)] ?? message, values);
   return new ServiceError(code, fillTemplate(message, values), { httpMessage });
 }

@@ -5,6 +5,7 @@ import { type Choice, Field } from "./field.tsx";
 interface PickFieldProps {
   readonly label: string;
   readonly hint: string;
+  readonly error?: string | undefined;
   /** Each choice has a name to show and an id as its value. Undefined while the choices are loading. */
   readonly choices: readonly Choice[] | undefined;
   /** The chosen ids. */
@@ -16,7 +17,7 @@ interface PickFieldProps {
  * A field in which the reader chooses several of many items by typing parts of their names. The form cannot be submitted
  * while the typed text matches no item.
  */
-export function PickField({ label, hint, choices = [], chosen, onChange }: PickFieldProps) {
+export function PickField({ label, hint, error, choices = [], chosen, onChange }: PickFieldProps) {
   const list = useId();
   const [typed, setTyped] = useState("");
   // The choices that are left: they are not chosen yet.
@@ -30,7 +31,7 @@ export function PickField({ label, hint, choices = [], chosen, onChange }: PickF
   };
   return (
     <div class="stack">
-      <Field label={label} hint={hint}>
+      <Field label={label} hint={hint} error={error}>
         {(control) => (
           <input
             {...control}

@@ -31,6 +31,14 @@ it("an operator imports last month by dropping a file, sees what would be import
   await page.getByText("Lyft since 2020").waitFor();
   await page.getByRole("row", { name: /Line 27 ended_at .* 07:50:00 end before start rejected/ }).waitFor();
   await inspect(page, "operator-imports-tried");
+  await page.getByRole("button", { name: "Change" }).click();
+  const zone = page.getByLabel("Time zone of the file");
+  await zone.fill("Europe/Nowhere");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText('Cannot be "Europe/Nowhere": it must be one of the IANA list, such as Europe/Vienna.').waitFor();
+  await expect.poll(() => zone.evaluate((field) => field === document.activeElement)).toBe(true);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  allow(/400/);
 
   // Another person sees who has uploaded the file, and a viewer gets no buttons.
   const viewer = await visitAs("operator viewer");

@@ -236,6 +236,25 @@ it.each([
   expect(covered).toEqual([]);
 });
 
+it("who goes on typing elsewhere in a refused zone stays there", async () => {
+  const { open } = await visitAs("operator admin");
+  const page = await open(`${SYSTEM}?view=zones`);
+  const file = { name: "zones.geojson", mimeType: "application/geo+json", buffer: Buffer.from(JSON.stringify(zone)) };
+  await page.getByLabel("GeoJSON file").setInputFiles(file);
+  await page.getByRole("button", { name: "Import 1 zone" }).click();
+  await page.getByRole("button", { name: "Change Old harbour" }).first().click();
+  const speed = page.getByLabel("Top speed in km/h").first();
+  await speed.fill("-1");
+  await page.getByRole("button", { name: "Save the zone" }).click();
+  await expect.poll(() => speed.getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => speed.evaluate((field) => field === document.activeElement)).toBe(true);
+  const name = page.getByRole("textbox", { name: "Name", exact: true }).first();
+  await name.fill("");
+  await name.pressSequentially("New harbour");
+  expect(await name.inputValue()).toBe("New harbour");
+  allow(/400/);
+});
+
 it("what is published is read again from where it has failed", async () => {
   const { open, page } = await visitAs("operator viewer");
   const failing = /\/gbfs\/.*\/gbfs\.json$/;

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 import { callAs, callAsOperator } from "./console-client.ts";
@@ -30,6 +30,12 @@ async function hold(console: Awaited<ReturnType<typeof callAs>>, { params }: Tes
   const before = (await console.webhook.held({ params })).total;
   await closeStations(world, ...stations);
   await expect.poll(async () => (await console.webhook.held({ params })).total).toBe(before + stations.length);
+}
+
+/** Returns the error of a field. Runs in the browser. */
+function errorOf(field: Element): string {
+  const id = field.getAttribute("aria-describedby")?.split(" ").at(-1) ?? "";
+  return document.getElementById(id)?.textContent ?? "";
 }
 
 /** Clicks "Resume" on the webhook's page. @returns the dialog that asks what to do with held deliveries */
@@ -149,6 +155,58 @@ it("an admin adds a second webhook, and sees of each its own state and deliverie
   await page.getByRole("link", { name: "station.online" }).waitFor();
   expect(new URL(page.url()).searchParams.get("endpoint")).toMatch(/^endpoint_/);
   await inspect(page, "deliveries-of-several");
+});
+
+it("what only the service finds wrong with a webhook is said at its field, which gets the focus", async () => {
+  const { partner, page, open } = await subscribed("Is Refused At Fields");
+  await open(`/partners/${partner.id}/webhook`);
+  const save = page.getByRole("button", { name: "Save" });
+  const isRefused = async (field: Locator, message: RegExp) => {
+    await expect.poll(() => field.evaluate((input) => input === document.activeElement)).toBe(true);
+    await expect.poll(() => field.evaluate(errorOf)).toMatch(message);
+    expect(await page.getByRole("button", { name: "Dismiss" }).count()).toBe(0);
+  };
+  const address = page.getByRole("textbox", { name: "Address" });
+  await address.fill("https://10.0.0.1:8443/");
+  await save.click();
+  await isRefused(address, /^Cannot be used: .*WEBHOOK_ALLOW_NETWORKS/);
+  await address.fill("https://receiver.example:80/");
+  await page.getByText(/WEBHOOK_ALLOW_NETWORKS/).waitFor({ state: "detached" });
+  await save.click();
+  await isRefused(address, /^Cannot be used: Port 80 is not allowed/);
+  await address.fill(receiver.url);
+
+  await page.getByText("Only events of some places").click();
+  const stations = page.getByRole("textbox", { name: "Stations" });
+  await stations.fill("station-1, nowhere");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await expect.poll(() => stations.evaluate(errorOf)).toBe('Cannot have "nowhere": there is no such station.');
+  await save.click();
+  await isRefused(stations, /^Cannot have "nowhere": there is no such station\.$/);
+  await stations.fill("");
+  const regions = page.getByRole("textbox", { name: "Regions" });
+  await regions.fill("nowhere");
+  await save.click();
+  await isRefused(regions, /^Cannot have "nowhere": there is no such region\.$/);
+  await regions.fill("");
+
+  // A station that the second alarm is to watch is gone when the form is saved.
+  await page.route(/\/stations$/, async (route) => {
+    const answer = await route.fetch();
+    const map = (await answer.json()) as { readonly data: readonly object[] };
+    await route.fulfill({ json: { ...map, data: [...map.data, { ...map.data[0], id: "gone", name: "Gone" }] } });
+  });
+  const add = page.getByRole("button", { name: "Add an alarm" });
+  await add.click();
+  await add.click();
+  const at = page.getByRole("group", { name: "Alarm 2" }).getByLabel("At", { exact: true });
+  await expect.poll(() => page.locator("option[value=Gone]").count()).toBe(2);
+  await at.fill("Gone");
+  await page.getByRole("button", { name: "Remove Gone" }).waitFor();
+  await save.click();
+  await isRefused(at, /^Cannot have "gone": there is no such station\.$/);
+  await inspect(page, "webhook-refused");
+  allow(/status of 400/);
 });
 
 it("who decides later is reminded of held deliveries, and sends them from the reminder", async () => {

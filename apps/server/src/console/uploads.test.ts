@@ -173,7 +173,10 @@ it("a trial says what is wrong, and tries again as of another time zone", async 
     ...{ file: "rides.csv", line: "2", column: "ended_at", value: "2021-02-03 09:00:00" },
     ...{ reason: "end_before_start", outcome: "rejected" },
   });
-  expect(await post(`/${upload?.id ?? ""}/try`, { time_zone: "Nowhere" })).toMatchObject([400, {}]);
+  expect(await post(`/${upload?.id ?? ""}/try`, { time_zone: "Nowhere" })).toMatchObject([
+    400,
+    { message: expect.stringMatching(/^time_zone cannot be "Nowhere"/) as string },
+  ]);
   expect((await post(`/${upload?.id ?? ""}/try`, { time_zone: "UTC" }))[0]).toBe(200);
   await worker().runOnce();
   expect((await newest())?.result?.first_at).toBe("2021-02-03T23:11:28.000Z");

@@ -134,12 +134,25 @@ describe("the settings", () => {
     expect((await set({ ...moved, seen: none }))[1]).toMatchObject({ outcome: "created" });
   });
 
+  const nowhere = { station_ids: [], region_ids: ["nowhere"] };
+  const below = (regions: readonly string[]) => ({
+    ...{ count: "bikes", fewer_than: 1, for_minutes: 10, station_ids: [], region_ids: regions },
+  });
   it.each([
-    ["an address inside the machine's own network", { url: "https://10.0.0.1/" }, /10\.0\.0\.1/],
-    ["an address that is none", { url: "hooks" }, /cannot be read/],
+    ["an address inside the machine's own network", { url: "https://10.0.0.1/" }, /^url cannot be used: .*10\.0\.0\.1/],
+    ["an address that is none", { url: "hooks" }, /^url cannot be used: .*cannot be read/],
     ["no event", { events: [] }, /at least one event/],
     ["an unknown event", { events: ["ride.teleported"] }, /no event "ride\.teleported"/],
-    ["two mail addresses", { email: "a@b.example, c@d.example" }, /must be one address/],
+    ["two mail addresses", { email: "a@b.example, c@d.example" }, /^email must be one address/],
+    ["an empty name", { name: "" }, /^name must be one line of 1 to 60 characters/],
+    ["an unknown region", { places: { ...nowhere, bbox: null } }, /^places\.region_ids cannot have "nowhere"/],
+    ["no box", { places: { station_ids: [], region_ids: [], bbox: "1,2" } }, /^places\.bbox must be four numbers/],
+    [
+      "an unknown region of an alarm",
+      { thresholds: [below([]), below(["nowhere"])] },
+      /^thresholds\.1\.region_ids cannot/,
+    ],
+    ["an alarm without its events", { thresholds: [below([])] }, /^events must have station\.below_threshold/],
   ])("with %s are refused with what is wrong, and no command is named", async (_, wrong, message) => {
     const [status, body] = await set({ ...settings, ...wrong });
     expect([status, body]).toMatchObject([

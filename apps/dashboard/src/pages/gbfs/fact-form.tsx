@@ -1,17 +1,18 @@
 import type { DescribedFactsOfKind } from "@bikeshare/contract/console";
 import { type Fact, type FactKind, factKinds, type Facts } from "@bikeshare/contract/facts";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
-import { focusWrong, Form } from "../../components/form.tsx";
+import { Form } from "../../components/form.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { showToast } from "../../components/toast.tsx";
 import type { Access } from "../../session/session.ts";
+import { type Refusal, refusalOf } from "../refusal.ts";
 import { useAction } from "../use-action.ts";
 import { FactInput } from "./fact-input.tsx";
 import { readFacts, setFacts, useChoices, useDescribed, useDescribedOne } from "./facts-data.ts";
-import { type FactError, FormContext, refusalOf } from "./form-context.ts";
+import { FormContext } from "./form-context.ts";
 import { draftOf, unreadyOf, valueOf } from "./form-values.ts";
 
 /*
@@ -71,12 +72,10 @@ interface FilledProps extends FactFormProps {
 function FilledForm(props: FilledProps) {
   const { access, before, actions } = props;
   const { described, drafts, setDrafts, errors, isPending, save } = useFactForm(props);
-  const form = useRef<HTMLDivElement>(null);
   const context = useFormContext(access.systemId, errors);
-  useEffect(() => focusWrong(form.current), [errors]);
   return (
     <FormContext.Provider value={context}>
-      <div ref={form} class="fact-form">
+      <div class="fact-form">
         <Form onSubmit={save} isChecked>
           <fieldset disabled={!access.canChange} class="stack">
             {before}
@@ -110,7 +109,7 @@ function useFactForm({ access: { systemId }, kind, id, isNew = false, onSaved, .
   const facts: Facts = factKinds[kind];
   const [described, setDescribed] = useState(props.described);
   const [drafts, setDrafts] = useState<Drafts>(() => draftsOf(facts, described.own));
-  const [errors, setErrors] = useState<readonly FactError[]>([]);
+  const [errors, setErrors] = useState<readonly Refusal[]>([]);
   const { run, isPending } = useAction();
   /** Fills the form with facts from the service, and with the drafts that are still to be saved. */
   const show = (now: DescribedFactsOfKind, typed: Drafts) => {
@@ -131,7 +130,7 @@ function useFactForm({ access: { systemId }, kind, id, isNew = false, onSaved, .
     }
   };
   const save = () =>
-    void run(async () => {
+    run(async () => {
       const idError = isNew && id === "" ? "Must be given" : props.idError;
       const unready = [
         ...(idError === undefined ? [] : [{ path: "id", message: idError }]),
@@ -179,7 +178,7 @@ function Sections({ facts, described: { own, published, from }, drafts, heading:
 }
 
 /** Returns the context that the inputs of facts read: errors, language and choices. */
-export function useFormContext(systemId: string, errors: readonly FactError[]) {
+export function useFormContext(systemId: string, errors: readonly Refusal[]) {
   const [system] = useDescribed(systemId, "system").things ?? [];
   const choices = {
     pricing_plan: useChoices(systemId, "pricing_plan"),

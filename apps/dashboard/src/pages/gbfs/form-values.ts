@@ -58,7 +58,7 @@ export function valueOf(type: FieldType, draft: unknown): unknown {
   }
 }
 
-/** An issue with a fact: its path and a message. The form shows it as it shows a `FactError` of the service. */
+/** An issue with a fact: its path and a message. The form shows it as it shows a `Refusal` of the service. */
 interface Unready {
   readonly path: string;
   readonly message: string;

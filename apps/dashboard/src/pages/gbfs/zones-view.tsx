@@ -4,17 +4,18 @@ import { useStationMap } from "../../api/station-map.ts";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
-import { focusWrong, Form } from "../../components/form.tsx";
+import { Form } from "../../components/form.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Table } from "../../components/table.tsx";
 import { showToast } from "../../components/toast.tsx";
 import type { Access } from "../../session/session.ts";
+import { type Refusal, refusalOf } from "../refusal.ts";
 import { useAction } from "../use-action.ts";
 import { useFormContext } from "./fact-form.tsx";
 import { FactInput } from "./fact-input.tsx";
 import { type DescribedThing, ONLY, removeFacts, setFacts, useDescribed } from "./facts-data.ts";
-import { type FactError, FormContext, refusalOf } from "./form-context.ts";
+import { FormContext } from "./form-context.ts";
 import { draftOf, valueOf } from "./form-values.ts";
 import { ZoneImport } from "./zone-import.tsx";
 import { nameOfZone, type Zone, ZoneMap } from "./zone-map.tsx";
@@ -66,7 +67,7 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
           zones={zones}
           canChange={canChange}
           onOpen={(index) => setOpened({ index, of: described })}
-          onRemove={(zone) => change(described, { features: zones.filter((each) => each !== zone) }, close)}
+          onRemove={(zone) => void change(described, { features: zones.filter((each) => each !== zone) }, close)}
         />
         {current !== undefined && opened !== undefined && (
           <ZoneForm
@@ -76,7 +77,7 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
             isPending={isPending}
             onSave={(zone) => {
               const { features = [] } = opened.of.published;
-              change(opened.of, { features: features.with(opened.index, zone) }, close);
+              return change(opened.of, { features: features.with(opened.index, zone) }, close);
             }}
             onCancel={close}
           />
@@ -97,7 +98,7 @@ interface ZoneInputsProps {
   /** The rules outside all zones. */
   readonly elsewhere: readonly unknown[];
   readonly isPending: boolean;
-  readonly change: (changed: ZoneChange, onDone: () => void) => void;
+  readonly change: (changed: ZoneChange, onDone: () => void) => Promise<unknown>;
   /** Closes the form of an opened zone. */
   readonly close: () => void;
 }
@@ -109,7 +110,7 @@ function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsPr
       <ZoneImport
         count={zones.length}
         isPending={isPending}
-        onSave={(read, replaces, onDone) => change({ features: replaces ? read : [...zones, ...read] }, onDone)}
+        onSave={(read, replaces, onDone) => void change({ features: replaces ? read : [...zones, ...read] }, onDone)}
       />
       {zones.length > 0 && (
         <Elsewhere
@@ -137,10 +138,10 @@ interface ZoneChange {
 
 /** Saves the zones, and keeps the error if the service rejects them. `seen` are the facts on which the change is based. */
 function useZoneChanges(systemId: string) {
-  const [refused, setRefused] = useState<FactError>();
+  const [refused, setRefused] = useState<Refusal>();
   const { run, isPending } = useAction();
   const change = (seen: DescribedThing<typeof KIND>, changed: ZoneChange, onDone: () => void) =>
-    void run(async () => {
+    run(async () => {
       const { features = [], global_rules = [openRule] } = { ...seen.published, ...changed };
       const failure = await refusalOf(async () => {
         // Without zones, the rules outside them are removed too.
@@ -203,7 +204,7 @@ interface ZoneFormProps {
   readonly zone: Zone;
   readonly index: number;
   readonly isPending: boolean;
-  readonly onSave: (zone: Zone) => void;
+  readonly onSave: (zone: Zone) => Promise<unknown>;
   readonly onCancel: () => void;
 }
 
@@ -213,8 +214,6 @@ function ZoneForm({ zone, index, isPending, onSave, onCancel }: ZoneFormProps) {
   const [draft, setDraft] = useState(() => draftOf(type, zone.properties));
   const form = useRef<HTMLDivElement>(null);
   useEffect(() => form.current?.querySelector("input")?.focus(), []);
-  // After every render, because the errors come by the context.
-  useEffect(() => focusWrong(form.current));
   return (
     <div ref={form} class="card fact-form">
       <Form onSubmit={() => onSave({ ...zone, properties: valueOf(type, draft) ?? {} })}>
@@ -241,7 +240,7 @@ function ZoneForm({ zone, index, isPending, onSave, onCancel }: ZoneFormProps) {
 interface ElsewhereProps {
   readonly rules: readonly unknown[];
   readonly isPending: boolean;
-  readonly onSave: (rules: readonly unknown[]) => void;
+  readonly onSave: (rules: readonly unknown[]) => Promise<unknown>;
 }
 
 /** The form for the rules outside all zones. */

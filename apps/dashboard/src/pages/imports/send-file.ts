@@ -138,7 +138,7 @@ export function isUnderWay(upload: ShownUpload | null | undefined): boolean {
 /** The actions on an upload, for readers who may change things. */
 export interface UploadActions {
   /** Runs a change, and reads the upload again. */
-  readonly act: (work: () => Promise<unknown>) => void;
+  readonly act: (work: () => Promise<unknown>) => Promise<unknown>;
   readonly discard: () => void;
   readonly isPending: boolean;
 }

@@ -11,6 +11,7 @@ import { Notice } from "../../components/notice.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import "../facts.css";
+import { useRefusal } from "../refusal.ts";
 import type { UploadActions } from "./send-file.ts";
 
 /* The result of a trial: the service has read an uploaded trip file as an import would, without storing anything. */
@@ -78,7 +79,7 @@ function TrialHead({ upload: { file_name: name }, created, params, actions }: Tr
             <Button
               variant="primary"
               pending={actions.isPending}
-              onClick={() => actions.act(() => api.uploads.start({ params, body: {} }))}
+              onClick={() => void actions.act(() => api.uploads.start({ params, body: {} }))}
             >
               Import {ridesText(created)}
             </Button>
@@ -175,11 +176,15 @@ interface ZoneFormProps {
 
 /** A form that tries the file again with another time zone. */
 function ZoneForm({ zone, params, actions, onChange }: ZoneFormProps) {
+  const body = { time_zone: zone };
+  const { refusing, errorOf } = useRefusal(body);
+  const tryAgain = () => actions.act(() => refusing(async () => void (await api.uploads.try({ params, body }))));
   return (
-    <Form onSubmit={() => actions.act(() => api.uploads.try({ params, body: { time_zone: zone } }))}>
+    <Form onSubmit={tryAgain}>
       <TextField
         label="Time zone of the file"
         hint="Of the IANA list, such as America/New_York."
+        error={errorOf("time_zone")}
         value={zone}
         required
         maxLength={MAX_TIME_ZONE}

@@ -42,7 +42,7 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
     await reloadImports();
   };
   const act = (work: () => Promise<unknown>) =>
-    void run(async () => {
+    run(async () => {
       try {
         await work();
       } finally {
@@ -50,11 +50,12 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
         await reload();
       }
     });
-  const send = (file: File) => act(() => sendFile(systemId, file, zone).catch(ignoreStop));
-  const discard = () => {
-    stopSending(systemId);
-    act(() => api.uploads.discard({ params: { system_id: systemId, id: upload?.id ?? "" }, body: {} }));
-  };
+  const send = (file: File) => void act(() => sendFile(systemId, file, zone).catch(ignoreStop));
+  const discard = () =>
+    void act(() => {
+      stopSending(systemId);
+      return api.uploads.discard({ params: { system_id: systemId, id: upload?.id ?? "" }, body: {} });
+    });
   // The service keeps one upload for each system: the next one can begin when the last one is over.
   const hasRoom = upload === null || upload.state === "done" || upload.state === "failed";
   const actions = canChange ? { act, discard, isPending } : undefined;

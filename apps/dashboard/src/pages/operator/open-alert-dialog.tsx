@@ -1,19 +1,20 @@
 import type { OperatorAlert } from "@bikeshare/contract";
 import type { LocalText } from "@bikeshare/contract/facts";
 import { alertTypes } from "@bikeshare/contract/pure";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { useStationMap } from "../../api/station-map.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { type Choice, SelectField } from "../../components/field.tsx";
-import { focusWrong, Form } from "../../components/form.tsx";
+import { Form } from "../../components/form.tsx";
 import { InstantField } from "../../components/instant-field.tsx";
 import { PickField } from "../../components/pick-field.tsx";
 import { useFormContext } from "../gbfs/fact-form.tsx";
 import { FactInput } from "../gbfs/fact-input.tsx";
-import { type FactError, FormContext, refusalOf } from "../gbfs/form-context.ts";
+import { FormContext } from "../gbfs/form-context.ts";
 import { valueOf } from "../gbfs/form-values.ts";
+import { type Refusal, refusalOf } from "../refusal.ts";
 import { useAction } from "../use-action.ts";
 
 /*
@@ -46,14 +47,12 @@ const blank: Draft = { type: "station_closure", texts: {}, start: "", end: "", s
 /** A dialog with the form of a new alert to riders. */
 export function OpenAlertDialog({ systemId, types, onClose, onOpened }: OpenAlertDialogProps) {
   const [wanted, setWanted] = useState(blank);
-  const [refused, setRefused] = useState<FactError>();
+  const [refused, setRefused] = useState<Refusal>();
   const { run, isPending } = useAction();
-  const form = useRef<HTMLDivElement>(null);
   const context = useFormContext(systemId, refused ? [refused] : []);
-  useEffect(() => focusWrong(form.current), [refused]);
   const change = (changed: Partial<Draft>) => setWanted((before) => ({ ...before, ...changed }));
   const open = () =>
-    void run(async () => {
+    run(async () => {
       const failure = await refusalOf(async () => {
         await api.alerts.open({ params: { system_id: systemId }, body: bodyOf(wanted) });
       });
@@ -65,26 +64,24 @@ export function OpenAlertDialog({ systemId, types, onClose, onOpened }: OpenAler
   return (
     <Dialog title="Open an alert" isOpen onClose={onClose}>
       <FormContext.Provider value={context}>
-        <div ref={form}>
-          <Form onSubmit={open}>
-            <SelectField
-              label="Type"
-              value={wanted.type}
-              choices={alertTypes.map((value) => ({ value, label: types[value] }))}
-              onChange={(value) => change({ type: alertTypes.find((type) => type === value) ?? "other" })}
-            />
-            <TextFields wanted={wanted} change={change} />
-            <InstantField label="Begins" value={wanted.start} onInput={(start) => change({ start })} />
-            <InstantField label="Ends" value={wanted.end} min={wanted.start} onInput={(end) => change({ end })} />
-            <PlaceFields systemId={systemId} wanted={wanted} change={change} />
-            <div class="row form-actions">
-              <Button onClick={onClose}>Cancel</Button>
-              <Button type="submit" variant="primary" pending={isPending}>
-                Open
-              </Button>
-            </div>
-          </Form>
-        </div>
+        <Form onSubmit={open}>
+          <SelectField
+            label="Type"
+            value={wanted.type}
+            choices={alertTypes.map((value) => ({ value, label: types[value] }))}
+            onChange={(value) => change({ type: alertTypes.find((type) => type === value) ?? "other" })}
+          />
+          <TextFields wanted={wanted} change={change} />
+          <InstantField label="Begins" value={wanted.start} onInput={(start) => change({ start })} />
+          <InstantField label="Ends" value={wanted.end} min={wanted.start} onInput={(end) => change({ end })} />
+          <PlaceFields systemId={systemId} wanted={wanted} change={change} />
+          <div class="row form-actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="primary" pending={isPending}>
+              Open
+            </Button>
+          </div>
+        </Form>
       </FormContext.Provider>
     </Dialog>
   );

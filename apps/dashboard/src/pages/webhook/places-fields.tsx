@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { TextField } from "../../components/field.tsx";
 import { countDeliveries } from "../deliveries/words.ts";
+import type { Refusals } from "../refusal.ts";
 import { useAction } from "../use-action.ts";
 import type { WebhookClient, WebhookTarget } from "./webhook-client.ts";
 
@@ -36,15 +37,19 @@ function idsIn(text: string): string[] {
 
 interface PlacesFieldsProps {
   readonly places: GivenPlaces;
+  readonly errorOf: Refusals["errorOf"];
   readonly onChange: (places: GivenPlaces) => void;
 }
 
-/** Inputs that limit events to places. Collapsed while there is no limit, because few partners want one. */
-export function PlacesFields({ places, onChange }: PlacesFieldsProps) {
-  const field = (name: keyof GivenPlaces, label: string, hint: string, pattern?: string) => (
+/** Inputs that limit events to places. Collapsed at first if there is no limit, because few partners want one. */
+export function PlacesFields({ places, errorOf, onChange }: PlacesFieldsProps) {
+  // As it was at first: it stays open when the reader empties a field.
+  const [isOpen] = useState(placesOf(places) !== null);
+  const field = (name: keyof GivenPlaces, path: string, label: string, hint: string, pattern?: string) => (
     <TextField
       label={label}
       hint={hint}
+      error={errorOf(`places.${path}`)}
       value={places[name]}
       onInput={(value) => onChange({ ...places, [name]: value })}
       monospace
@@ -52,13 +57,13 @@ export function PlacesFields({ places, onChange }: PlacesFieldsProps) {
     />
   );
   return (
-    <details open={placesOf(places) !== null}>
+    <details open={isOpen}>
       <summary>Only events of some places</summary>
       <div class="stack">
         <p class="muted">A ride counts where it starts and where it ends. Any of these suffices; empty: everywhere.</p>
-        {field("stations", "Stations", "Ids, with commas between them")}
-        {field("regions", "Regions", "Ids, with commas between them")}
-        {field("bbox", "Box", "min_lon,min_lat,max_lon,max_lat", BOUNDING_BOX.source)}
+        {field("stations", "station_ids", "Stations", "Ids, with commas between them")}
+        {field("regions", "region_ids", "Regions", "Ids, with commas between them")}
+        {field("bbox", "bbox", "Box", "min_lon,min_lat,max_lon,max_lat", BOUNDING_BOX.source)}
       </div>
     </details>
   );
@@ -68,14 +73,16 @@ interface PreviewButtonProps {
   readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "preview">;
   readonly what: Parameters<WebhookClient["preview"]>[0]["body"];
+  readonly refusing: Refusals["refusing"];
 }
 
 /** A button that counts how many deliveries the typed settings would have sent in the last 24 hours. */
-export function PreviewButton({ target, client, what }: PreviewButtonProps) {
+export function PreviewButton({ target, client, what, refusing }: PreviewButtonProps) {
   const [counted, setCounted] = useState<{ readonly of: string; readonly preview: WebhookPreview }>();
   const { run, isPending } = useAction();
   const of = JSON.stringify(what);
-  const count = () => run(async () => setCounted({ of, preview: await client.preview({ ...target, body: what }) }));
+  const count = () =>
+    run(() => refusing(async () => setCounted({ of, preview: await client.preview({ ...target, body: what }) })));
   return (
     <div class="row">
       <Button pending={isPending} disabled={what.events.length === 0} onClick={() => void count()}>

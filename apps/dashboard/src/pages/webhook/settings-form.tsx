@@ -7,6 +7,7 @@ import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { isEmbedded } from "../../embedding.ts";
+import { type Refusals, useRefusal } from "../refusal.ts";
 import { useAction } from "../use-action.ts";
 import { type GivenPlaces, givenPlaces, PlacesFields, placesOf, PreviewButton } from "./places-fields.tsx";
 import { ProbeResult } from "./probe-result.tsx";
@@ -31,33 +32,38 @@ export function SettingsForm(props: SettingsFormProps) {
   const { target, client, webhook, events, canChange, otherNames } = props;
   const [name, setName] = useState(webhook?.name ?? (otherNames.length > 0 ? "" : "Main"));
   const [url, setUrl] = useState(webhook?.url ?? "");
-  const [email, setEmail] = useState(webhook?.email ?? "");
-  const [signature, setSignature] = useState(webhook?.signature ?? "service");
-  const { save, isPending } = useSaving(props);
+  const [email, onEmail] = useState(webhook?.email ?? "");
+  const [signature, onSignature] = useState(webhook?.signature ?? "service");
   const { what, choose, fields } = useSendingRules(webhook);
+  const settings: Settings = { name: name.trim(), url, ...what, email: email === "" ? null : email, signature };
+  const { refusing, errorOf } = useRefusal(settings);
+  const { save, isPending } = useSaving(props, refusing);
   const [isTried, setTried] = useState(false);
   const isNameTaken = otherNames.some((other) => other.toLowerCase() === name.trim().toLowerCase());
   const submit = async () => {
     setTried(true);
-    if (isNameTaken || what.events.length === 0) return;
-    await save({ name: name.trim(), url, ...what, email: email === "" ? null : email, signature });
+    if (!isNameTaken && what.events.length > 0) await save(settings);
   };
   return (
     <section class="card stack" aria-labelledby="settings">
       <h2 id="settings">Address and events</h2>
-      <Form onSubmit={() => void (canChange && submit())}>
+      <Form onSubmit={() => canChange && submit()}>
         <fieldset class="stack webhook-settings" disabled={!canChange}>
-          <NameField name={name} isTaken={isNameTaken} onName={setName} />
-          <AddressField target={target} client={client} url={url} onUrl={setUrl} canChange={canChange} />
+          <NameField
+            name={name}
+            error={isNameTaken ? "Another webhook has this name." : errorOf("name")}
+            onName={setName}
+          />
+          <AddressField {...{ target, client, url, canChange }} error={errorOf("url")} onUrl={setUrl} />
           <EventChoices
             {...{ events, webhook, canChange }}
             chosen={what.events}
-            error={isTried && what.events.length === 0 ? "Choose at least one event." : undefined}
+            error={isTried && what.events.length === 0 ? "Choose at least one event." : errorOf("events")}
             onChange={choose}
           />
-          <SendingFields params={target.params} {...fields} />
-          {canChange && <PreviewButton target={target} client={client} what={what} />}
-          <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
+          <SendingFields params={target.params} {...fields} errorOf={errorOf} />
+          {canChange && <PreviewButton {...{ target, client, what, refusing }} />}
+          <FurtherSettings {...{ email, onEmail, signature, onSignature }} error={errorOf("email")} />
           {canChange && (
             <div class="row">
               <Button type="submit" variant="primary" pending={isPending}>
@@ -73,17 +79,16 @@ export function SettingsForm(props: SettingsFormProps) {
 
 interface NameFieldProps {
   readonly name: string;
-  /** Whether another webhook of the partner has the name. */
-  readonly isTaken: boolean;
+  readonly error: string | undefined;
   readonly onName: (name: string) => void;
 }
 
-function NameField({ name, isTaken, onName }: NameFieldProps) {
+function NameField({ name, error, onName }: NameFieldProps) {
   return (
     <TextField
       label="Name"
       hint="Such as production or staging"
-      error={isTaken ? "Another webhook has this name." : undefined}
+      error={error}
       maxLength={MAX_ENDPOINT_NAME}
       value={name}
       onInput={onName}
@@ -120,17 +125,20 @@ function useSendingRules(webhook: Webhook | null) {
   return { what, choose, fields: { places, onPlaces, thresholds, onThresholds, perHour, onPerHour } };
 }
 
-type SendingFieldsProps = ReturnType<typeof useSendingRules>["fields"] & Pick<WebhookTarget, "params">;
+type SendingFieldsProps = ReturnType<typeof useSendingRules>["fields"] &
+  Pick<WebhookTarget, "params"> &
+  Pick<Refusals, "errorOf">;
 
 function SendingFields(props: SendingFieldsProps) {
-  const { params, places, onPlaces, thresholds, onThresholds, perHour, onPerHour } = props;
+  const { params, places, onPlaces, thresholds, onThresholds, perHour, onPerHour, errorOf } = props;
   return (
     <>
-      <PlacesFields places={places} onChange={onPlaces} />
-      <ThresholdFields params={params} thresholds={thresholds} onChange={onThresholds} />
+      <PlacesFields places={places} errorOf={errorOf} onChange={onPlaces} />
+      <ThresholdFields {...{ params, thresholds, errorOf }} onChange={onThresholds} />
       <TextField
         label="Most deliveries in an hour"
         hint="Further events of the hour are skipped, and stay in the log. All are sent, when empty."
+        error={errorOf("max_per_hour")}
         type="number"
         min={1}
         max={MAX_MESSAGES_PER_HOUR}
@@ -151,7 +159,10 @@ function withAlarms(chosen: readonly string[]): readonly string[] {
 type Settings = SendingRules & Pick<Webhook, "name" | "email" | "signature"> & { readonly url: string };
 
 /** Returns a function that saves the settings of the webhook, or adds a webhook. */
-function useSaving({ target, client, webhook, otherNames, onSaved }: SettingsFormProps) {
+function useSaving(
+  { target, client, webhook, otherNames, onSaved }: SettingsFormProps,
+  refusing: Refusals["refusing"],
+) {
   const { run, isPending } = useAction();
   const send = (settings: Settings) => {
     // `set` without a webhook's id makes the first webhook. Further ones are added.
@@ -167,9 +178,11 @@ function useSaving({ target, client, webhook, otherNames, onSaved }: SettingsFor
   const save = (settings: Settings) =>
     run(async () => {
       try {
-        const { id, outcome, has_new_secret, secret } = await send(settings);
-        onSaved(id, secret ?? undefined);
-        showToast("success", describeOutcome(outcome, has_new_secret, secret !== undefined));
+        await refusing(async () => {
+          const { id, outcome, has_new_secret, secret } = await send(settings);
+          onSaved(id, secret ?? undefined);
+          showToast("success", describeOutcome(outcome, has_new_secret, secret !== undefined));
+        });
       } finally {
         await refreshWebhooks();
       }
@@ -185,11 +198,12 @@ const FRAME_HINT = "Where events are POSTed; another host is set in the dashboar
 
 interface AddressFieldProps extends Pick<SettingsFormProps, "target" | "client" | "canChange"> {
   readonly url: string;
+  readonly error: string | undefined;
   readonly onUrl: (url: string) => void;
 }
 
 /** The input for the address, with a button that sends a test request to it. */
-function AddressField({ target, client, url, onUrl, canChange }: AddressFieldProps) {
+function AddressField({ target, client, url, error, onUrl, canChange }: AddressFieldProps) {
   const [probe, setProbe] = useState<Probe>();
   const { run, isPending } = useAction();
   const tryAddress = () => run(async () => setProbe(await client.probe({ ...target, body: { url } })));
@@ -198,6 +212,7 @@ function AddressField({ target, client, url, onUrl, canChange }: AddressFieldPro
       <TextField
         label="Address"
         hint={isEmbedded ? FRAME_HINT : "Where events are POSTed; https"}
+        error={error}
         value={url}
         onInput={onUrl}
         monospace
@@ -227,17 +242,19 @@ function describeOutcome(
 
 interface FurtherSettingsProps {
   readonly email: string;
+  readonly error: string | undefined;
   readonly onEmail: (email: string) => void;
   readonly signature: Webhook["signature"];
   readonly onSignature: (signature: Webhook["signature"]) => void;
 }
 
-function FurtherSettings({ email, onEmail, signature, onSignature }: FurtherSettingsProps) {
+function FurtherSettings({ email, error, onEmail, signature, onSignature }: FurtherSettingsProps) {
   return (
     <>
       <TextField
         label="Mail when deliveries fail"
         hint="One address. Leave empty to send no mail."
+        error={error}
         type="email"
         value={email}
         onInput={onEmail}

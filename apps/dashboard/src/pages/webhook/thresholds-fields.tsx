@@ -5,6 +5,7 @@ import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { type Choice, SelectField, TextField } from "../../components/field.tsx";
 import { PickField } from "../../components/pick-field.tsx";
+import type { Refusals } from "../refusal.ts";
 import type { PartnerParams } from "./webhook-client.ts";
 
 type Threshold = Webhook["thresholds"][number];
@@ -53,11 +54,12 @@ const counts = [
 interface ThresholdFieldsProps {
   readonly params: PartnerParams;
   readonly thresholds: readonly GivenThreshold[];
+  readonly errorOf: Refusals["errorOf"];
   readonly onChange: (thresholds: readonly GivenThreshold[]) => void;
 }
 
 /** Inputs for thresholds: when to report a station that has had too few bikes or docks for some minutes. */
-export function ThresholdFields({ params, thresholds, onChange }: ThresholdFieldsProps) {
+export function ThresholdFields({ params, thresholds, errorOf, onChange }: ThresholdFieldsProps) {
   const { data } = useQuery({
     queryKey: ["webhook-stations", params],
     queryFn: ({ signal }) => api.partnerStations.list({ params, signal }),
@@ -66,15 +68,24 @@ export function ThresholdFields({ params, thresholds, onChange }: ThresholdField
     enabled: thresholds.length > 0,
   });
   const choices = data && choicesIn(data);
+  const errors = thresholds.map((_, index) => errorOf(`thresholds.${index}`));
+  // An error of one alarm is shown there.
+  const error = errors.some(Boolean) ? undefined : errorOf("thresholds");
   return (
-    <fieldset class="stack webhook-alarms">
+    <fieldset class="stack webhook-alarms" data-wrong={error && "true"}>
       <legend>Alarms of stations</legend>
+      {error !== undefined && (
+        <p class="field-error" role="alert">
+          {error}
+        </p>
+      )}
       {thresholds.map((threshold, index) => (
         <Alarm
           key={index}
           number={index + 1}
           threshold={threshold}
           choices={choices}
+          error={errors[index]}
           onChange={(changed) =>
             onChange(thresholds.map((each, at) => (at === index ? { ...each, ...changed } : each)))
           }
@@ -94,11 +105,13 @@ interface AlarmProps {
   readonly threshold: GivenThreshold;
   /** The stations and regions to choose from; undefined until they are loaded. */
   readonly choices: readonly Choice[] | undefined;
+  /** The error of the places. The browser checks the numbers. */
+  readonly error: string | undefined;
   readonly onChange: (changed: Partial<GivenThreshold>) => void;
   readonly onRemove: () => void;
 }
 
-function Alarm({ number, threshold, choices, onChange, onRemove }: AlarmProps) {
+function Alarm({ number, threshold, choices, error, onChange, onRemove }: AlarmProps) {
   const { count, fewerThan, minutes, places } = threshold;
   return (
     <fieldset class="stack">
@@ -127,6 +140,7 @@ function Alarm({ number, threshold, choices, onChange, onRemove }: AlarmProps) {
       <PickField
         label="At"
         hint="Names of stations or regions; every station, when empty"
+        error={error}
         choices={choices}
         chosen={places}
         onChange={(chosen) => onChange({ places: chosen })}

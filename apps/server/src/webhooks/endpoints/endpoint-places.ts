@@ -41,14 +41,24 @@ export function placeColumns(places: Places | null): PlaceColumns {
 
 /**
  * Requires that places exist: a mistyped id would silence an endpoint.
+ * @param path that of the places in the request, which errors name
  * @throws ServiceError when there is no place, there are too many, or a station or region does not exist
  */
-export async function requireKnownPlaces(db: Queryable, systemId: string, places: Places): Promise<void> {
+export async function requireKnownPlaces(
+  db: Queryable,
+  systemId: string,
+  places: Places,
+  path = "places",
+): Promise<void> {
   const { station_ids: stations, region_ids: regions, bbox } = places;
   if (stations.length + regions.length === 0 && bbox === null) throw commandError("invalid_parameter", "noPlaces");
-  if (Math.max(stations.length, regions.length) > MAX_PLACES)
-    throw commandError("invalid_parameter", "tooManyPlaces", { limit: MAX_PLACES });
+  const pathOf = (kind: "station" | "region") => `${path}.${kind}_ids`;
+  if (Math.max(stations.length, regions.length) > MAX_PLACES) {
+    const kind = stations.length > MAX_PLACES ? "station" : "region";
+    throw commandError("invalid_parameter", "tooManyPlaces", { path: pathOf(kind), limit: MAX_PLACES });
+  }
   const [unknown] = await listUnknownPlaces(db, systemId, places);
-  if (unknown !== undefined)
-    throw commandError("invalid_parameter", "unknownPlace", { kind: unknown.kind, id: JSON.stringify(unknown.id) });
+  if (unknown === undefined) return;
+  const { kind, id } = unknown;
+  throw commandError("invalid_parameter", "unknownPlace", { path: pathOf(kind), kind, id: JSON.stringify(id) });
 }

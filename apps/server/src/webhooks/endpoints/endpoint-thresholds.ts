@@ -74,9 +74,9 @@ export async function requireFewThresholds(
   if (thresholds.length === 0) return;
   if (thresholds.length > MAX_THRESHOLDS)
     throw commandError("invalid_parameter", "tooManyThresholds", { limit: MAX_THRESHOLDS });
-  for (const { station_ids, region_ids } of thresholds)
+  for (const [index, { station_ids, region_ids }] of thresholds.entries())
     if (station_ids.length + region_ids.length > 0)
-      await requireKnownPlaces(db, systemId, { station_ids, region_ids, bbox: null });
+      await requireKnownPlaces(db, systemId, { station_ids, region_ids, bbox: null }, `thresholds.${index}`);
   const watched = await countWatchedStations(db, systemId, thresholdRows("", thresholds));
   if (watched > MAX_WATCHED_STATIONS)
     throw commandError("invalid_parameter", "tooManyWatched", { watched, limit: MAX_WATCHED_STATIONS });

@@ -1,0 +1,53 @@
+/** Says at its field why the service rejects a value. */
+import { useState } from "preact/hooks";
+import { ApiError } from "../api/errors.ts";
+
+/** The error of a value that the service rejects, with the path of its field: `rental_apps.ios.store_uri`. */
+export interface Refusal {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Tells whether a path is that of a field, or of a part of it. */
+export function isWithin(path: string, field: string): boolean {
+  return path.startsWith(field) && /^($|[.[])/.test(path.slice(field.length));
+}
+
+/**
+ * Runs a change. Returns the error of the field that the service rejects; undefined if the change succeeded. The service's
+ * message begins with the path of the field. Throws every other failure.
+ * @param hasField tells whether the form has a field for a path
+ */
+export async function refusalOf(
+  change: () => Promise<void>,
+  hasField: (path: string) => boolean = () => true,
+): Promise<Refusal | undefined> {
+  try {
+    await change();
+    return undefined;
+  } catch (failure) {
+    const isRefused = failure instanceof ApiError && failure.code === "invalid_parameter";
+    const [, path, said = ""] = (isRefused && /^(\S+) ((?:cannot|must) .*)$/s.exec(failure.message)) || [];
+    if (path === undefined || !hasField(path)) throw failure;
+    return { path, message: said.replace(/^./, (letter) => letter.toUpperCase()) };
+  }
+}
+
+/** What `useRefusal` returns. */
+export type Refusals = ReturnType<typeof useRefusal>;
+
+/**
+ * Keeps the error of one of a form's values, which are named as in the request. `refusing` runs a change, and throws what is
+ * not about a value. `errorOf` returns the error of a field until the reader changes a value.
+ */
+export function useRefusal(values: object) {
+  const [refused, setRefused] = useState<Refusal & { readonly sent: string }>();
+  const sent = JSON.stringify(values);
+  const refusing = async (change: () => Promise<void>) => {
+    const refusal = await refusalOf(change, (path) => Object.keys(values).some((name) => isWithin(path, name)));
+    setRefused(refusal && { ...refusal, sent });
+  };
+  const errorOf = (field: string) =>
+    refused?.sent === sent && isWithin(refused.path, field) ? refused.message : undefined;
+  return { refusing, errorOf };
+}
