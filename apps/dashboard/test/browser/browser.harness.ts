@@ -151,6 +151,8 @@ export async function inspect(page: Page, name: string): Promise<void> {
   if (TAKES_SCREENSHOTS) await takeScreenshots(page, name);
   for (const [device, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
     await page.setViewportSize(size);
+    // Further down, any control may stand right below the navigation, which sticks to the top on a phone.
+    await page.evaluate(() => scrollTo(0, 0));
     for (const theme of THEMES) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
       const rules = RULES[`${device} ${theme}`];
