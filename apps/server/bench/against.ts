@@ -14,12 +14,13 @@ import {
   median,
   percentile,
   processorTimeOf,
+  startReceiver,
   type World,
 } from "@bikeshare/load";
 import { type Database, openDatabase } from "../src/storage/db/database.ts";
 import { copyDatabase, dropDatabase, withDatabaseName } from "../test/server-commands.ts";
 import { postgresMicroseconds } from "./postgres-time.ts";
-import { describeMachine, MAIN, onPostgres, say, serve, type ServerProcess } from "./processes.ts";
+import { describeMachine, inDirectory, MAIN, onPostgres, say, serve, type ServerProcess } from "./processes.ts";
 import { tripLines } from "./workload/trip-file.ts";
 
 /*
@@ -33,9 +34,16 @@ import { tripLines } from "./workload/trip-file.ts";
  *   pnpm bench against ../before polls     polls of GBFS documents that do not change
  *   pnpm bench against ../before import    an import of trips
  *   pnpm bench against . log               rides with the log of vehicle events in this service, without it in the other
+ *   pnpm bench against . citus <address of plain PostgreSQL> <coordinator's> <each worker's>
+ *                                          rides and pages through Citus, in the other on plain PostgreSQL
+ *
+ * The addresses are of empty databases on this machine; the coordinator knows its workers. Each ride has webhooks of three
+ * partners.
  */
-/** The directory of the other checkout, and the one part to run; "": every part but `log`. */
-const [other = "", only = ""] = process.argv.slice(2);
+/** The directory of the other checkout, the one part to run ("": `rides`, `polls` and `import`), and addresses. */
+const [other = "", only = "", ...addresses] = process.argv.slice(2);
+/** The parts of the loads that are measured. */
+const parts = { "": ["rides", "polls"], log: ["rides"], citus: ["rides", "pages"] }[only] ?? [only];
 /**
  * Turns of rides and of polls; imports have a fifth as many. A turn takes half a second, so that a slow moment of the
  * machine affects both sides.
@@ -57,6 +65,10 @@ const RIDES = [
 const POLLED = ["/gbfs/3.0/station_status.json", "/gbfs/3.0/vehicle_status.json"];
 const POLL_LANES = 16;
 const POLLS_OF_LANE = 40;
+const PAGE_LANES = 16;
+const PAGES_OF_LANE = 20;
+/** Partners of a city with `citus`, each with a webhook endpoint. */
+const WEBHOOK_PARTNERS = 3;
 
 /** One of the two compared checkouts, with its PostgreSQL. */
 interface Side {
@@ -65,6 +77,8 @@ interface Side {
   readonly directory: string;
   readonly connectionString: string;
   readonly db: Database;
+  /** A connection to each of its PostgreSQL servers, whose processor time is added up. */
+  readonly servers: readonly Database[];
 }
 
 /**
@@ -73,6 +87,8 @@ interface Side {
  */
 interface Cost {
   readonly turns: number[];
+  /** Elapsed time for each command or poll of a turn. */
+  readonly passed: number[];
   service: number;
   postgres: number;
   commands: number;
@@ -82,40 +98,64 @@ interface Cost {
 type Load = (city: ServedCity, turn: number) => Promise<number>;
 
 const LOADS: readonly { readonly name: string; readonly part: string; readonly load: Load }[] = [
-  ...["rides", "log"].flatMap((part) =>
-    RIDES.map((rides) => ({
-      ...{ name: rides.name, part },
-      load: (city: ServedCity, turn: number) => ride(city, rides, turn),
-    })),
-  ),
+  ...RIDES.map((rides) => ({
+    ...{ name: rides.name, part: "rides" },
+    load: (city: ServedCity, turn: number) => ride(city, rides, turn),
+  })),
+  { name: "pages of 50 rides by cursor", part: "pages", load: readPages },
   { name: "polls, all answered in full", part: "polls", load: (city) => poll(city, () => ({})) },
   { name: "polls, all answered 304", part: "polls", load: pollUnchanged },
 ];
 
 if (other === "") throw new Error("name the other checkout: pnpm bench against ../before");
-await onPostgres((ours) =>
-  onPostgres(async (theirs) => {
-    const sides = [
-      openSide("this", MAIN, ours),
-      openSide("other", resolve(other, "apps/server/src/main.ts"), theirs),
-    ] as const;
-    try {
-      say(`${describeMachine()}; ${REPETITIONS} turns`);
-      // Starts each service once, which creates the schema and the system.
-      for (const side of sides) await (await serveSide(side)).stop();
-      if (only === "" || only === "import") await compareImports(sides, join(ours.directory, "trips.csv"));
-      if (only !== "import") await compareLoads(sides, LOADS);
-    } finally {
-      for (const { db } of sides) await db.close();
-    }
-  }),
-);
+const theirMain = resolve(other, "apps/server/src/main.ts");
+if (only === "citus") await compareWithCitus(addresses);
+else
+  await onPostgres((ours) =>
+    onPostgres((theirs) => compareSides([openSide("this", MAIN, ours), openSide("other", theirMain, theirs)])),
+  );
 
-function openSide(name: Side["name"], main: string, stage: Pick<Side, "directory" | "connectionString">): Side {
+async function compareSides(sides: readonly [Side, Side]): Promise<void> {
+  try {
+    say(`${describeMachine()}; ${REPETITIONS} turns`);
+    // Starts each service once, which creates the schema and the system.
+    for (const side of sides) await (await serveSide(side)).stop();
+    if (only === "citus") await run(sides[0], sides[0].connectionString, ["distribute"]);
+    if (only === "" || only === "import") await compareImports(sides, join(sides[0].directory, "trips.csv"));
+    if (only !== "import") await compareLoads(sides, LOADS);
+  } finally {
+    for (const { servers } of sides) for (const db of servers) await db.close();
+  }
+}
+
+/** Compares this checkout through Citus with the other on plain PostgreSQL. */
+async function compareWithCitus([plain = "", ...servers]: readonly string[]): Promise<void> {
+  const [coordinator, ...workers] = servers;
+  if (coordinator === undefined)
+    throw new Error("name the database on plain PostgreSQL, and Citus's coordinator and workers");
+  await inDirectory((ours) =>
+    inDirectory((theirs) =>
+      compareSides([
+        openSide("this", MAIN, { directory: ours, connectionString: coordinator }, workers),
+        openSide("other", theirMain, { directory: theirs, connectionString: plain }),
+      ]),
+    ),
+  );
+}
+
+function openSide(
+  name: Side["name"],
+  main: string,
+  stage: Pick<Side, "directory" | "connectionString">,
+  workers: readonly string[] = [],
+): Side {
   // Connects to another database than the service's, because PostgreSQL copies a database only while nobody is connected to
   // it.
-  const db = openDatabase({ connectionString: withDatabaseName(stage.connectionString, "postgres") });
-  return { name, main, ...stage, db };
+  const [db, ...others] = [stage.connectionString, ...workers].map((address) =>
+    openDatabase({ connectionString: withDatabaseName(address, "postgres") }),
+  );
+  if (db === undefined) throw new Error("a side has a database");
+  return { name, main, ...stage, db, servers: [db, ...others] };
 }
 
 function serveSide({ main, directory, connectionString }: Side): Promise<ServerProcess & { readonly url: string }> {
@@ -125,7 +165,8 @@ function serveSide({ main, directory, connectionString }: Side): Promise<ServerP
 function environment(directory: string, connectionString: string): Record<string, string> {
   // A high limit for requests without a key: polls have none, and all come from one address.
   const limit = { PUBLIC_RATE_LIMIT_PER_MINUTE: "1000000" };
-  return { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...limit };
+  const receivers = { WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8", WEBHOOK_ALLOW_PORTS: "1-65535" };
+  return { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...limit, ...receivers };
 }
 
 /** Runs a command of a checkout. @returns what it prints */
@@ -141,46 +182,60 @@ interface ServedCity {
   readonly server: ServerProcess & { readonly url: string };
   readonly client: HttpClient;
   readonly operatorKey: string;
+  readonly partnerKey: string;
   readonly world: World;
+  /** Addresses of pages of rides, filled at the first turn of pages. */
+  readonly pages: string[];
 }
 
-/** Creates keys and a city on a side, and starts its service. */
-async function openCity(side: Side): Promise<ServedCity> {
-  const issue = async (...whose: string[]) => {
-    const words = ["keys", "issue", ...whose, "--rate-limit", "1000000"];
-    return (JSON.parse(await run(side, side.connectionString, words)) as { key: string }).key;
-  };
+/** Creates keys and a city on a side, with partners that receive webhooks at addresses, and starts its service. */
+async function openCity(side: Side, receivers: readonly string[]): Promise<ServedCity> {
+  const make = async (...words: string[]) =>
+    JSON.parse(await run(side, side.connectionString, words)) as { id: string; key: string };
+  const issue = async (...whose: string[]) => (await make("keys", "issue", ...whose, "--rate-limit", "1000000")).key;
   const operatorKey = await issue("--operator");
-  const made = JSON.parse(await run(side, side.connectionString, ["partners", "create", "Bench"])) as { id: string };
-  const key = await issue("--partner", made.id, "--scopes", "stations:read,rides:read,bikes:read");
+  const { id } = await make("partners", "create", "Bench");
+  const partnerKey = await issue("--partner", id, "--scopes", "stations:read,rides:read,bikes:read");
+  for (const url of receivers)
+    await make(
+      "webhooks",
+      "set",
+      "--partner",
+      (await make("partners", "create", url)).id,
+      "--url",
+      url,
+      "--events",
+      "ride.started,ride.completed",
+    );
   const server = await serveSide(side);
   await fillCity(server.url, operatorKey, CITY, 1);
   // A service logs vehicle events only if it has an agency, which reads them.
-  if (only === "log" && side.name === "this")
-    await run(side, side.connectionString, ["mds", "create-agency", "Bench city"]);
+  if (only === "log" && side.name === "this") await make("mds", "create-agency", "Bench city");
   const client = createHttpClient(server.url, { connections: 64 });
-  return { side, server, client, operatorKey, world: await discoverWorld(server.url, key, true) };
+  const world = await discoverWorld(server.url, partnerKey, true);
+  return { side, server, client, operatorKey, partnerKey, world, pages: [] };
 }
 
 async function compareLoads(sides: readonly Side[], loads: typeof LOADS): Promise<void> {
+  const receiver = await startReceiver({ origins: WEBHOOK_PARTNERS });
   const cities: ServedCity[] = [];
   try {
-    for (const side of sides) cities.push(await openCity(side));
-    for (const { name, part, load } of loads)
-      if (only === part || (only === "" && part !== "log")) await compareLoad(cities, name, load);
+    for (const side of sides) cities.push(await openCity(side, only === "citus" ? receiver.urls : []));
+    for (const { name, part, load } of loads) if (parts.includes(part)) await compareLoad(cities, name, load);
   } finally {
     for (const { client, server } of cities) {
       client.close();
       await server.stop();
     }
+    await receiver.close();
   }
 }
 
 /** Runs a load on both sides in turns, and prints what a command or poll costs each of them. */
 async function compareLoad(cities: readonly ServedCity[], name: string, load: Load): Promise<void> {
-  const costs = cities.map((): Cost => ({ turns: [], service: 0, postgres: 0, commands: 0 }));
+  const costs = cities.map((): Cost => ({ turns: [], passed: [], service: 0, postgres: 0, commands: 0 }));
   const partsOf = ({ side, server }: ServedCity) =>
-    Promise.all([cpuMicroseconds(server.pid), postgresMicroseconds(side.db)]);
+    Promise.all([cpuMicroseconds(server.pid), serversMicroseconds(side)]);
   const usedBy = (city: ServedCity) => partsOf(city).then(([service, postgres]) => service + postgres);
   for (let turn = 0; turn < WARM_UP_TURNS; turn++) for (const city of cities) await load(city, -1 - turn);
   const begun = await Promise.all(cities.map(partsOf));
@@ -190,7 +245,9 @@ async function compareLoad(cities: readonly ServedCity[], name: string, load: Lo
       const [city, cost] = [cities[n], costs[n]];
       if (city === undefined || cost === undefined) throw new Error("there are two cities");
       const before = await usedBy(city);
+      const begin = performance.now();
       const commands = await load(city, turn);
+      cost.passed.push((performance.now() - begin) / commands);
       cost.turns.push(((await usedBy(city)) - before) / commands);
       cost.commands += commands;
     }
@@ -203,6 +260,12 @@ async function compareLoad(cities: readonly ServedCity[], name: string, load: Lo
     cost.postgres = (ended[1] - postgres) / cost.commands;
   }
   printCosts(name, costs);
+}
+
+/** Returns the microseconds of processor time that all PostgreSQL servers of a side have used. */
+async function serversMicroseconds({ servers }: Side): Promise<number> {
+  const used = await Promise.all(servers.map(postgresMicroseconds));
+  return used.reduce((sum, each) => sum + each, 0);
 }
 
 /** Starts and ends rides, each on a different bike. @returns the number of commands */
@@ -237,6 +300,27 @@ async function ride(
   return 2 * lanes * times * ridesPerCall;
 }
 
+/** Reads pages of rides by cursor, many times each. */
+async function readPages({ client, partnerKey: key, pages }: ServedCity): Promise<number> {
+  const read = async (path: string) => {
+    const { status, body } = await client.ask({ path, key });
+    if (status !== 200) throw new Error(`${path}: ${status} ${body.slice(0, 300)}`);
+    return JSON.parse(body) as { next_cursor: string | null };
+  };
+  let path = "/v1/rides?limit=50";
+  while (pages.length < PAGE_LANES) {
+    const { next_cursor: cursor } = await read(path);
+    if (cursor === null) throw new Error("there are too few rides");
+    path = `/v1/rides?limit=50&cursor=${encodeURIComponent(cursor)}`;
+    pages.push(path);
+  }
+  const readInLane = async (first: string, lane: number) => {
+    for (let n = 0; n < PAGES_OF_LANE; n++) await client.ask({ path: pages[(lane + n) % pages.length] ?? first, key });
+  };
+  await Promise.all(pages.map(readInLane));
+  return PAGE_LANES * PAGES_OF_LANE;
+}
+
 /** Polls documents that do not change. @param headersFor returns the headers for a path */
 async function poll(
   { client }: ServedCity,
@@ -265,10 +349,11 @@ function printCosts(name: string, [ours, theirs]: readonly Cost[]): void {
   const ratios = ours.turns.map((turn, n) => turn / (theirs.turns[n] ?? Number.NaN));
   const spread = [0.25, 0.75].map((share) => percentile(ratios, share).toFixed(2)).join(" to ");
   const all = (cost: Cost) => `service ${cost.service.toFixed(0)} and PostgreSQL ${cost.postgres.toFixed(0)} µs each`;
+  const rate = median(theirs.passed) / median(ours.passed);
   const ratio = (ours.service + ours.postgres) / (theirs.service + theirs.postgres);
   say(
     `${name}: in its turns ${median(ours.turns).toFixed(0)} µs each, the other ${median(theirs.turns).toFixed(0)}: ` +
-      `${median(ratios).toFixed(2)} × (middle half ${spread}); with the background ${all(ours)}, the other ${all(theirs)}: ` +
+      `${median(ratios).toFixed(2)} × (middle half ${spread}), by rate ${rate.toFixed(2)} ×; with the background ${all(ours)}, the other ${all(theirs)}: ` +
       `${ratio.toFixed(2)} ×`,
   );
 }
