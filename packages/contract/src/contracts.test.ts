@@ -1,5 +1,6 @@
 import { type AppRoute, type AppRouter, isAppRoute } from "@ts-rest/core";
 import { describe, expect, test } from "vitest";
+import { consoleContract } from "./console.ts";
 import type { EndpointMetadata } from "./endpoint.ts";
 import { type ErrorCode, errorCatalogue, errorCodes } from "./error-catalogue.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
@@ -99,6 +100,15 @@ test("everything of the operator stands under /operator/v1 and asks for an opera
 test("whoever may write needs the scope that says so", () => {
   const writing = partners.filter(({ route }) => route.method !== "GET").map(({ metadata }) => metadata.scope);
   expect(writing).toEqual([...Array.from({ length: 3 }, () => "reservations:write"), "deliveries:write"]);
+});
+
+test("what the operator does for a partner on the dashboard costs as much of a session's rate as what the partner does", () => {
+  const costs = new Map<string, Set<number | undefined>>();
+  for (const { route, metadata } of walk(consoleContract)) {
+    const summary = route.summary ?? "";
+    costs.set(summary, (costs.get(summary) ?? new Set()).add(metadata.console?.cost));
+  }
+  expect([...costs].filter(([, each]) => each.size > 1).map(([summary]) => summary)).toEqual([]);
 });
 
 function walk(

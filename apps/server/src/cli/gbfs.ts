@@ -219,6 +219,8 @@ function consumer(text: string): FeedConsumer {
 
 async function checkLocation(cli: CliContext, location: string, settings: CheckSettings): Promise<void> {
   const isOwn = location === "own" || location.startsWith("own/");
+  if (settings.follow !== undefined && !isAddress(location))
+    throw new UsageError("--follow reads the vehicles again and again: <location> must be a feed's address.");
   if (!isOwn) {
     const files = isAddress(location) ? await readFeedAt(cli, location, settings) : await readFolder(location);
     return print(cli, files, settings);

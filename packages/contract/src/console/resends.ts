@@ -45,7 +45,8 @@ const resendPath = partnerPath.extend({ resend_id: identifierParam });
 
 /** The cost of a request that selects deliveries: it reads as many rows as an export. */
 const SELECTION_COST = 20;
-const selectionNeeds = consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: SELECTION_COST });
+const selectionNeeds = (audience: "partner" | "operator") =>
+  consoleNeeds(audience, "admin", { conflicts: ["conflict"], cost: SELECTION_COST });
 
 /** Endpoints that send many deliveries again at once. */
 export const resendEndpoints = {
@@ -53,7 +54,7 @@ export const resendEndpoints = {
     method: "POST",
     path: `${partnerBase}/resends/count`,
     summary: "How many deliveries would be sent again",
-    metadata: selectionNeeds,
+    metadata: selectionNeeds("partner"),
     pathParams: partnerPath,
     query: ofWebhook,
     body: resendSelection,
@@ -63,7 +64,7 @@ export const resendEndpoints = {
     method: "POST",
     path: `${partnerBase}/resends`,
     summary: "Send many deliveries again",
-    metadata: selectionNeeds,
+    metadata: selectionNeeds("partner"),
     pathParams: partnerPath,
     query: ofWebhook,
     body: resendSelection,
@@ -90,14 +91,14 @@ export const resendEndpoints = {
   },
 } as const;
 
-const operatorNeeds = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
+const cancelNeeds = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 /** The base path of the operator's resends for one partner. */
 const operatorBase = "/console/v1/systems/:system_id/endpoints/:partner_id/resends";
 
 /** The same endpoints, for the operator. Its viewers may read the progress of a resend. */
 export const systemResendEndpoints = {
-  count: { ...resendEndpoints.count, path: `${operatorBase}/count`, metadata: operatorNeeds },
-  create: { ...resendEndpoints.create, path: operatorBase, metadata: operatorNeeds },
+  count: { ...resendEndpoints.count, path: `${operatorBase}/count`, metadata: selectionNeeds("operator") },
+  create: { ...resendEndpoints.create, path: operatorBase, metadata: selectionNeeds("operator") },
   get: { ...resendEndpoints.get, path: `${operatorBase}/:resend_id`, metadata: consoleNeeds("operator") },
-  cancel: { ...resendEndpoints.cancel, path: `${operatorBase}/:resend_id/cancel`, metadata: operatorNeeds },
+  cancel: { ...resendEndpoints.cancel, path: `${operatorBase}/:resend_id/cancel`, metadata: cancelNeeds },
 } as const;
