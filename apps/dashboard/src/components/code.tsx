@@ -9,7 +9,10 @@ interface CodeProps {
   readonly wrap?: boolean;
 }
 
-/** A text shown verbatim in a monospaced font. It is never interpreted as HTML, because others may have written it. */
+/**
+ * A text in a monospaced font. It is never interpreted as HTML, because others may have written it, and its invisible
+ * characters are shown as code points. Copying copies it unchanged.
+ */
 export function Code({ text, label, wrap = true }: CodeProps) {
   return (
     <div class="code">

@@ -35,10 +35,11 @@ function describe({ text, of, by, better, must, aim }: Ratio, figures: ReadonlyM
   if (one === undefined || other === undefined) return `${text}: not measured`;
   const byRepetition = one.perSecond.map((value, repetition) => value / (other.perSecond[repetition] ?? Number.NaN));
   const measured = median(byRepetition);
+  // The other's time by ours, so that above 1 is better here too.
   const cpu = median(cpuOf(other).map((value, repetition) => value / (cpuOf(one)[repetition] ?? Number.NaN)));
   const reaches = (bound: number) => (better === "more" ? measured >= bound : measured <= bound);
-  const shortOfMust = reaches(must) ? "reaches the must" : "SHORT of the must";
-  const verdict = reaches(aim) ? "reaches the aim" : shortOfMust;
+  const verdictOfMust = reaches(must) ? "reaches the must" : "SHORT of the must";
+  const verdict = reaches(aim) ? "reaches the aim" : verdictOfMust;
   const repetitions = byRepetition.map((value) => value.toFixed(2)).join(" ");
   return `${text}: ${measured.toFixed(2)} by rate (${repetitions}), ${cpu.toFixed(2)} by processor; must ${must}, aim ${aim}: ${verdict}`;
 }

@@ -30,6 +30,7 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
       if (partnerId === null && !operator)
         throw new UsageError("The team is missing: give --partner <id> or --operator.");
       return runOnSystem(cli(), async (context) => {
+        // The link proves the address, because the operator hands it to the person.
         const invitation = { systemId: context.systemId, partnerId, email, role, proves: "operator" } as const;
         const { id, token, expires_at } = await invite(context, invitation);
         const { config } = context;

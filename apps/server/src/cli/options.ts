@@ -8,7 +8,10 @@ import { duration, integer } from "../runtime/startup/values.ts";
 
 /* Options that several commands have, and readers of the values of options and arguments. */
 
-/** A command was called with an unknown word or value; the message names it and the allowed ones. */
+/**
+ * A command was called wrongly: with an unknown word or value, without an option that it needs, or with options that exclude
+ * each other. The message says what to write instead.
+ */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -118,7 +118,7 @@ function shown(
     rate_limit: effectiveRateLimit(key, rateLimit),
     has_own_rate_limit: key.rate_limit !== null,
     exceeds_allowance: exceeding.has(key.id),
-    status: status === "active" && key.partner_suspended ? "suspended" : status,
+    status: status === "active" && key.partner_suspended_at !== null ? "suspended" : status,
     ends_at: key.revoked_at,
     last_used_route: key.last_used_path,
     last_used_address: key.last_used_address,

@@ -107,7 +107,7 @@ export async function findKeyOfToken(
 }
 
 function isUsable(key: KeyRow, now: number): boolean {
-  return keyStatus(key, now) === "active" && !key.partner_suspended;
+  return keyStatus(key, now) === "active" && key.partner_suspended_at === null;
 }
 
 /** Counts a wrong credential. @returns `error`, or an error that tells the caller to wait */

@@ -30,6 +30,7 @@ const MAX_CONTRACT_VIOLATIONS = 20;
 
 /** Merges the messages of a run's workers. */
 export function createCollector(plan: Plan, onSecond: (second: SecondResult) => void = () => undefined): Collector {
+  /** Of each worker, one for each stream. A worker shares its own at its start, and fills them until it has finished. */
   const histograms: (readonly Histograms[])[] = [];
   const reports: StreamReport[] = [];
   const seconds: SecondResult[] = [];

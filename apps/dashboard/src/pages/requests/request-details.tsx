@@ -21,7 +21,10 @@ interface RequestDetailsProps {
   readonly onClose: () => void;
 }
 
-/** The panel of one request: its content, the response, and what its error means and how to fix it. */
+/**
+ * The panel of one request: its facts and, if it failed, what the error means, how to fix it, and as much of request and
+ * response as was kept.
+ */
 export function RequestDetails({ id, scope, keys, onClose }: RequestDetailsProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ["request", scope.systemId, scope.partnerId, id],

@@ -12,9 +12,9 @@ export interface WebhookTarget {
   readonly query: { readonly endpoint_id?: string };
 }
 
-/** The endpoints for the partner's people. */
+/** The console's calls about webhooks, for the partner's people. */
 type Own = typeof api.webhook;
-/** The endpoints for the operator. */
+/** The same calls, for the operator. */
 type Operators = typeof api.endpoints;
 
 /** A call that saves settings. The operator's calls return a new secret, too. */
@@ -23,7 +23,7 @@ type Saves<Name extends "set" | "add"> = (
 ) => Promise<Awaited<ReturnType<Own[Name]>> & { readonly secret?: string | null }>;
 
 /**
- * The calls that change a webhook. One client uses the endpoints for the partner's admins, another those for the operator.
+ * The calls that change a webhook. One client makes those of the partner's admins, another those of the operator.
  */
 export interface WebhookClient
   extends

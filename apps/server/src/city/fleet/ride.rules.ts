@@ -5,7 +5,8 @@ import type { RideState } from "./ride-queries.ts";
 /*
  * The `isSame…` functions tell whether a repeated command agrees with the stored ride. An omitted field agrees with any
  * value, except the end station: without one the ride ended outside a station. `null` agrees with any value, too, except
- * for stations. A time ahead of the server's clock was stored as the time of its arrival; the repeated time still agrees.
+ * for stations. A time ahead of the server's clock was stored as the time of its arrival. The repeated time agrees until the
+ * ride is written again: only until then is it known that the stored time is that of an arrival.
  */
 
 export function isSameStart(ride: RideState, item: RideStart): boolean {
@@ -48,7 +49,7 @@ export function isSameCancel(ride: RideState, item: RideCancel): boolean {
   return isSameTime(ride.ended_at, item.cancelled_at, isTimeOfWrite(ride.ended_at, ride));
 }
 
-/** Tells whether a time of a ride is the one at which the ride was last written. */
+/** Tells whether a time of a ride is that of its last write, and so may be the arrival of a command ahead of the clock. */
 function isTimeOfWrite(time: Date | null, { updated_at: updatedAt }: RideState): boolean {
   return time !== null && time.getTime() === updatedAt?.getTime();
 }

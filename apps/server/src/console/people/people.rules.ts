@@ -126,7 +126,10 @@ export interface AccountState {
  */
 export type Opening = "takes_over" | "opens" | "needs_sign_in";
 
-/** Returns the effect of a link. Compares proofs over the memberships after the link: the account's, and the new one. */
+/**
+ * Returns the effect of opening a link. Asks of both proofs, the account's and the link's, whether they cover every membership
+ * that the account will then have: those it has, and the link's.
+ */
 export function openingOf(
   link: Reach & { readonly proof: AddressProof | null },
   { proof, hasCredentials, memberships }: AccountState,

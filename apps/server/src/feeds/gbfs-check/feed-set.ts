@@ -181,8 +181,7 @@ function readFiles({ files }: FeedFiles) {
   const parsed: Parsed[] = [];
   const failed: FailedFile[] = [];
   const unknown: FeedFile[] = [];
-  // Up to GBFS 2.3, gbfs.json has no language (null), so files in one language make two values.
-  const isTranslated = new Set(files.map(({ language }) => language)).size > 2;
+  const isTranslated = new Set(files.flatMap(({ language }) => language ?? [])).size > 1;
   for (const source of files) {
     const name = feedNamed(source.name);
     const { language, bytes } = source;
@@ -213,7 +212,7 @@ function isNameIn(version: GbfsVersion, name: GbfsFeedName, written: string): bo
   return hasFeed(version, name) && feedNameIn(version, name) === written;
 }
 
-/** Returns the version that gbfs.json declares, or else the first file; undefined: it declares none. */
+/** Returns the version that gbfs.json declares, or the first file if there is no gbfs.json; undefined: it declares none. */
 function declaredVersion(parsed: readonly Parsed[]): string | undefined {
   const first = parsed.find(({ name }) => name === "gbfs") ?? parsed[0];
   const version = first?.content["version"];

@@ -152,7 +152,10 @@ async function applyAlertFeed(
   return feed === undefined ? NO_ALERTS : applyAlerts(command, source, JSON.parse(feed.json) as AlertRecord[]);
 }
 
-/** Applies a feed of vehicles. One that is older than the applied one changes nothing: vehicles that only it lists are gone. */
+/**
+ * Applies a feed of vehicles. Ignores a feed that is older than the last applied one: a vehicle that only the older one lists
+ * has left the fleet since, and must not be created again.
+ */
 async function applyVehicles(
   command: FleetCommand,
   source: string,

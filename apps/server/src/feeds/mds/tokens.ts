@@ -41,7 +41,7 @@ export function createAgencyTokens({ db, clock, keys }: TokensOptions): AgencyTo
       const key = await keyFor({ db }, secret);
       if (key === undefined || !isAgencyKey(key) || key.partner_id !== clientId) return undefined;
       const now = clock();
-      if (keyStatus(key, now) !== "active" || key.partner_suspended) return undefined;
+      if (keyStatus(key, now) !== "active" || key.partner_suspended_at !== null) return undefined;
       const agency = await findAgency(db, key.system_id, clientId);
       // The first key signs. The others only verify tokens.
       const [current] = prepared();

@@ -18,7 +18,7 @@ export interface TimeZone {
   instants(local: number): readonly number[];
 }
 
-/** A text is not the name of a time zone: it is an offset, an abbreviation, an old name, or unknown. */
+/** A text is not the name of a time zone: it is an offset, an abbreviation, an old name without a slash, or unknown. */
 export class UnknownTimeZone extends Error {
   override readonly name = "UnknownTimeZone";
 }
@@ -152,8 +152,9 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Rejects offsets, abbreviations and old names. `Intl` accepts offsets and some abbreviations as zones, but as zones without
- * summer time: half a year of trips would be wrong by an hour without an error.
+ * Rejects offsets, abbreviations, and old names without a slash (`Japan`). `Intl` accepts offsets and some abbreviations
+ * (`EST`) as zones without summer time: half a year of trips would be wrong by an hour without an error. Old names with a
+ * slash (`US/Eastern`) are zones like others.
  */
 function refuseUnlessZone(name: string): void {
   // `offsetFormat` rejects unknown names with a slash.

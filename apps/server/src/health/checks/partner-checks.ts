@@ -69,7 +69,7 @@ export function factsOf(key: KeyRow, fallback: number, now: number): KeyFacts {
   return {
     ...key,
     rateLimit: effectiveRateLimit(key, fallback),
-    status: status === "active" && key.partner_suspended ? "suspended" : status,
+    status: status === "active" && key.partner_suspended_at !== null ? "suspended" : status,
   };
 }
 
@@ -80,17 +80,21 @@ export function listedEndpoints({ endpoints }: EndpointOverview): EndpointOvervi
 
 type Refused = SystemOverview["refused"][number];
 
-/** Returns the keys that were used after they had ended, or while their partner is suspended. */
+/**
+ * Returns the keys that were used after they had ended or their partner had been suspended. The number of requests is that
+ * of the hour's client errors, those before the end included.
+ */
 export function refusedKeys({ keys: facts, totals }: PartnerFacts): Refused[] {
   const keys = new Map(facts.map((key) => [key.id, key]));
-  return totals.flatMap(({ key_id, client_errors: requests, last_minute: last }) => {
+  return totals.flatMap(({ key_id, client_errors, last_minute: last }) => {
     const key = keys.get(key_id);
-    if (key === undefined || key.status === "active" || requests === 0) return [];
-    const ended = { expired: key.expires_at, revoked: key.revoked_at, suspended: null }[key.status];
+    if (key === undefined || key.status === "active" || client_errors === 0) return [];
+    const ends = { expired: key.expires_at, revoked: key.revoked_at, suspended: key.partner_suspended_at };
+    const ended = ends[key.status];
     // A key that ended within this hour may have been used only before its end.
     if (ended !== null && last.getTime() + MINUTE_MS <= ended.getTime()) return [];
     const { name, last4, partner_id, partner_name, status: reason } = key;
-    return [{ key_id, name, last4, partner_id, partner_name, reason, requests }];
+    return [{ key_id, name, last4, partner_id, partner_name, reason, requests: client_errors }];
   });
 }
 

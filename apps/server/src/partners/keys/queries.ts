@@ -11,8 +11,8 @@ const keyFields = columnsOfTable("keys").without("hash");
 export interface KeyRow extends RowOf<typeof keyFields> {
   /** null: an operator key */
   readonly partner_name: Tables["partners"]["name"] | null;
-  /** Whether the partner is suspended or removed. Then all its keys are refused, including those of its sandbox. */
-  readonly partner_suspended: boolean;
+  /** When the partner was suspended or removed. Since then all its keys are refused, including those of its sandbox. */
+  readonly partner_suspended_at: Date | null;
   /** Whether the key is one of a sandbox, and reaches nothing else. */
   readonly is_sandbox: boolean;
   /** Whether the sandbox has faults: some requests to it are made to fail. */
@@ -20,7 +20,7 @@ export interface KeyRow extends RowOf<typeof keyFields> {
 }
 
 const columns = `${keyFields.list("k")}, p.name as partner_name,
-  (coalesce(p.suspended_at, p.removed_at, l.suspended_at, l.removed_at) is not null) as partner_suspended,
+  coalesce(p.suspended_at, p.removed_at, l.suspended_at, l.removed_at) as partner_suspended_at,
   x.system_id is not null as is_sandbox, x.faults is not null as has_faults`;
 // `k`: the key. `p`: its partner. `x`: the sandbox, if the key's system is one. `l`: the live partner who has the sandbox.
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id

@@ -5,7 +5,7 @@ import { rowsOfSystem } from "../../storage/db/rows.ts";
 
 /**
  * SQL that is true for rows of the system `$1`. For a statement that finds the rows it changes in another way, such as by
- * their addresses: this condition tells a distributed database which node has them. The collation does not change the
+ * `ctid`: this condition tells a distributed database which node has them. The collation does not change the
  * meaning. It keeps PostgreSQL from using an index by system, which would read all queued rows.
  */
 export function isOfSystem(table: string): string {
