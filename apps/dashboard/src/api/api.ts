@@ -24,4 +24,5 @@ export const api: ConsoleClient = createClient({
   onSignedOut: endSession,
   isEmbedded,
   onReached: (isReached) => connection.report(isReached),
+  onUnavailable: () => connection.check(),
 });

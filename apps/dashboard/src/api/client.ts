@@ -45,8 +45,10 @@ export interface ClientOptions {
   readonly csrfToken: () => string | undefined;
   /** Called after each `unauthorized`: the session is missing or has ended, or a sign-in was refused. */
   readonly onSignedOut: () => void;
-  /** Called after each request that the page has not cancelled, with whether the server could be reached. */
+  /** Called after a request that the page has not cancelled, with whether the server could be reached. */
   readonly onReached: (isReached: boolean) => void;
+  /** Called instead of `onReached` after a response that leaves open whether the server can be reached. */
+  readonly onUnavailable: () => void;
   /**
    * Whether the page is in a frame of the operator's portal. Requests then use the session of the frame instead of the
    * browser's.
@@ -63,10 +65,10 @@ interface AnyRequest {
 }
 
 /**
- * Statuses of a proxy that cannot reach the service, and of a service that starts or cannot reach its database. The server
- * then counts as unreachable.
+ * Statuses of a proxy that cannot reach the service, and of a service that starts or cannot reach its database. A service that
+ * is well sends them too, for example 503 for a list that takes too long. So they do not tell whether the connection is lost.
  */
-const UNREACHED_STATUSES = [502, 503, 504];
+const UNAVAILABLE_STATUSES = [502, 503, 504];
 
 /** Returns a client with a function for each endpoint. Pages use the only one, `api` in api.ts. */
 export function createClient(options: ClientOptions): ConsoleClient {
@@ -87,7 +89,7 @@ export function createClient(options: ClientOptions): ConsoleClient {
 /**
  * Sends a request, and returns the body of the response.
  * @param route the method and the path, as the table of paths has them: `GET /console/v1/session`
- * @throws ApiError, or ConnectionError if no response arrived
+ * @throws ApiError, or ConnectionError if no complete response arrived
  */
 async function send(
   route: string,
@@ -125,24 +127,48 @@ async function send(
 
 /** Reads the body of a successful response, and stores it with its ETag if it has one. */
 async function readBody(response: Response, address: string, tagged: Tagged): Promise<unknown> {
-  const body: unknown = await response.json();
+  const body: unknown = await response.json().catch(unlessCancelled("The response was incomplete. Try again."));
   const etag = response.headers.get("etag");
   if (etag !== null) tagged.set(address, { etag, body });
   return body;
 }
 
-/** Sends a request. Reports to `onReached` whether the server could be reached. */
+/** Sends a request. Reports to `onReached` or `onUnavailable` what the response says of the connection. */
 async function reach(address: string, options: ClientOptions, init: RequestInit): Promise<Response> {
   const ask = options.fetch ?? fetch;
   try {
     const response = await ask(address, { credentials: "same-origin", ...init });
-    options.onReached(!UNREACHED_STATUSES.includes(response.status));
+    if (UNAVAILABLE_STATUSES.includes(response.status)) options.onUnavailable();
+    else options.onReached(true);
     return response;
   } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    options.onReached(false);
-    throw new ConnectionError("The server could not be reached.", { cause: error });
+    if (!isCancelled(error)) options.onReached(false);
+    return unlessCancelled(UNREACHED)(error);
   }
+}
+
+const UNREACHED = "The server could not be reached.";
+
+/** Tells whether a request failed because the page has cancelled it. */
+function isCancelled(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** Returns a function that throws a `ConnectionError` with this message, or the failure itself if the page has cancelled. */
+function unlessCancelled(message: string): (failure: unknown) => never {
+  return (failure) => {
+    throw isCancelled(failure) ? failure : new ConnectionError(message, { cause: failure });
+  };
+}
+
+/**
+ * Reads a JSON document that the service publishes outside of the dashboard's endpoints, such as a feed.
+ * @throws ApiError, or ConnectionError if no complete response arrived
+ */
+export async function readDocument(address: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(address, init).catch(unlessCancelled(UNREACHED));
+  if (!response.ok) throw await errorOf(response);
+  return response.json().catch(unlessCancelled("The document was incomplete. Try again."));
 }
 
 /**

@@ -5,14 +5,16 @@ import { useEffect, useState } from "preact/hooks";
  * Milliseconds between two probes of an unreachable server. Too high: the page seems broken after the server has recovered.
  */
 const PROBE_INTERVAL_MS = 2_000;
-/** The probe uses only whether this path answers with a success. */
-const PROBE_PATH = "/healthz";
+/** Milliseconds after which a probe counts as failed. Too low: a slow connection counts as lost. */
+const PROBE_TIMEOUT_MS = 10_000;
+/** Answers with a success if the service runs and reaches its database. */
+const PROBE_PATH = "/readyz";
 
 /** Knows whether the server can be reached. */
 export interface Connection {
   /** Reports whether a request has reached the server. */
   report(isReached: boolean): void;
-  /** Probes the server now, because something could not be loaded. */
+  /** Probes the server now, because something could not be loaded or was answered as by a proxy without a server. */
   check(): void;
   readonly isLost: () => boolean;
   subscribe(listener: () => void): () => void;
@@ -20,26 +22,32 @@ export interface Connection {
 
 /** @param onRecovered called when the server can be reached again, to refresh the shown data */
 export function createConnection(onRecovered: () => void): Connection {
-  let probe: ReturnType<typeof setInterval> | undefined;
+  /** The timer of the probes. It runs exactly while the connection is lost. */
+  let probes: ReturnType<typeof setInterval> | undefined;
+  let isProbing = false;
   const listeners = new Set<() => void>();
   const report = (isReached: boolean) => {
-    // A probe runs exactly while the connection is lost, so this report changes nothing.
-    if (isReached === (probe === undefined)) return;
-    clearInterval(probe);
-    probe = isReached ? undefined : setInterval(probeOnce, PROBE_INTERVAL_MS);
+    const wasReached = probes === undefined;
+    if (isReached === wasReached) return;
+    clearInterval(probes);
+    probes = isReached ? undefined : setInterval(probeOnce, PROBE_INTERVAL_MS);
     for (const listener of listeners) listener();
     if (isReached) onRecovered();
   };
   const probeOnce = () => {
-    fetch(PROBE_PATH, { cache: "no-store" }).then(
-      (response) => report(response.ok),
-      () => report(false),
-    );
+    if (isProbing) return;
+    isProbing = true;
+    fetch(PROBE_PATH, { cache: "no-store", signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })
+      .then(
+        (response) => report(response.ok),
+        () => report(false),
+      )
+      .finally(() => (isProbing = false));
   };
   return {
     report,
     check: probeOnce,
-    isLost: () => probe !== undefined,
+    isLost: () => probes !== undefined,
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -20,7 +20,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No response arrived. The server may have handled the request all the same. */
+/** No complete response arrived. The server may have handled the request all the same. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }

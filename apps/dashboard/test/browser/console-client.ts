@@ -8,6 +8,7 @@ export async function callAs(cookie: string, url: string): Promise<ConsoleClient
     csrfToken: () => known.csrfToken,
     onSignedOut() {},
     onReached() {},
+    onUnavailable() {},
     fetch: (path, init) =>
       fetch(new URL(path as string, url), {
         ...init,

@@ -1,4 +1,5 @@
 import { api } from "../../api/api.ts";
+import { readDocument } from "../../api/client.ts";
 import { retryFailed, useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
@@ -62,22 +63,16 @@ export function PublishedView({ access }: { readonly access: Access }) {
   );
 }
 
-function useDocument(address: string | undefined) {
-  return useQuery({
-    queryKey: ["published", address],
-    queryFn: ({ signal }) => readDocument(address ?? "", signal),
-    enabled: address !== undefined,
-  });
-}
-
 /**
  * Reads a document from the origin of this page. Its public address may have another origin, which the page's security
  * policy does not allow.
  */
-async function readDocument(address: string, signal: AbortSignal): Promise<unknown> {
-  const response = await fetch(new URL(address).pathname, { signal, cache: "no-store" });
-  if (!response.ok) throw new Error(`The feed answers with status ${response.status}`);
-  return (await response.json()) as unknown;
+function useDocument(address: string | undefined) {
+  return useQuery({
+    queryKey: ["published", address],
+    queryFn: ({ signal }) => readDocument(new URL(address ?? "").pathname, { signal, cache: "no-store" }),
+    enabled: address !== undefined,
+  });
 }
 
 interface ListedFeed {

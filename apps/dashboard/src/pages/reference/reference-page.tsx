@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { ConnectionError } from "../../api/errors.ts";
+import { readDocument } from "../../api/client.ts";
 import { useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
@@ -193,16 +193,7 @@ function useKeyScopes({ systemId, partnerId = "" }: PageScope): KeyScopes | unde
 function useDocument(address: string) {
   return useQuery({
     queryKey: ["openapi", address],
-    queryFn: ({ signal }) => readDocument(address, signal),
+    queryFn: async ({ signal }) => (await readDocument(address, { signal })) as OpenApiDocument,
     staleTime: Infinity,
   });
-}
-
-async function readDocument(address: string, signal: AbortSignal): Promise<OpenApiDocument> {
-  const response = await fetch(address, { signal }).catch((error: unknown) => {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ConnectionError("The server could not be reached.", { cause: error });
-  });
-  if (!response.ok) throw new Error(`The document could not be read, status ${response.status}`);
-  return (await response.json()) as OpenApiDocument;
 }
