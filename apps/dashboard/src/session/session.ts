@@ -6,7 +6,10 @@ import { ApiError } from "../api/errors.ts";
 import { useQuery } from "../api/queries.ts";
 import { takeLinkToken } from "../embedding.ts";
 
-/** Reads the session once. Afterwards `adoptSession`, the sign-out and `endSession` change what the cache has. */
+/**
+ * Reads the session when the pages are opened, and again when all queries are invalidated, for example after a lost
+ * connection. `adoptSession`, the sign-out and `endSession` change what the cache has.
+ */
 const SESSION_QUERY = { queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity };
 
 /** A session. `hasEnded`: it has ended, but the page with its unsaved input is kept until the person signs in again. */
@@ -28,14 +31,19 @@ export function adoptSession(session: ConsoleSession): void {
   queries.setQueryData(SESSION_KEY, session);
 }
 
-/** Requests the session. Null: nobody is signed in. */
+/**
+ * Requests the session. Null: nobody is signed in. If it has ended while the page is kept for its unsaved input, returns it
+ * with `hasEnded`.
+ */
 async function readSession(): Promise<KnownSession | null> {
   try {
     const session = (await beginEmbedded()) ?? (await api.session.get());
     keepCsrfToken(session.csrf_token);
     return session;
   } catch (error) {
-    if (error instanceof ApiError && error.code === "unauthorized") return null;
+    // The client has called `endSession`, which has written what is left of the session into the cache.
+    if (error instanceof ApiError && error.code === "unauthorized")
+      return queries.getQueryData<KnownSession | null>(SESSION_KEY) ?? null;
     throw error;
   }
 }

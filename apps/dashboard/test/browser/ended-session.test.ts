@@ -48,6 +48,23 @@ it("who signs in again finds the form as it was typed, and saves it", async () =
   expect(data).toMatchObject([{ url: TYPED, events: ["station.offline"] }]);
 });
 
+it("a lost connection that comes back leaves the form as it was typed", async () => {
+  const { cookies, context, page, dialog } = await typing("Loses The Connection");
+  allow(/401|ERR_FAILED/);
+  const address = "**/console/v1/session";
+  await page.route(address, (route) => route.abort());
+  await page.evaluate(() => dispatchEvent(new Event("focus")));
+  await page.getByText("Connection lost").waitFor();
+  // Once the connection is back, the page reads everything again, also who is signed in: nobody.
+  const answered = page.waitForResponse((response) => response.url().endsWith("/console/v1/session"));
+  await page.unroute(address);
+  expect((await answered).status()).toBe(401);
+  await page.getByText("Connection lost").waitFor({ state: "detached" });
+  await comeBack(page, context, cookies);
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.getByRole("textbox", { name: "Address" }).inputValue()).toBe(TYPED);
+});
+
 it("somebody else who signs in finds nothing of what was typed", async () => {
   const { partner, context, page, cookies } = await typing("Shares A Computer");
   const [name = "", value = ""] = (await partner.signIn("admin")).split("=");
