@@ -15,6 +15,7 @@ interface DialogProps {
 /** A question or a form above the page. The browser keeps the focus inside, and returns it when the dialog closes. */
 export function Dialog({ title, isOpen, onClose, children, actions }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
+  const isPressedOutside = useRef(false);
   const id = useId();
   useEffect(() => {
     const dialog = ref.current;
@@ -28,9 +29,10 @@ export function Dialog({ title, isOpen, onClose, children, actions }: DialogProp
       class="dialog"
       aria-labelledby={id}
       onClose={onClose}
-      // Closes on a press outside the box. The box fills the dialog, so such a press is the only one whose target is the
-      // dialog itself.
-      onClick={(event) => event.target === ref.current && ref.current?.close()}
+      // Closes on a press outside the box, whose target is the dialog itself, because the box fills the dialog. A drag that
+      // selects text and ends outside the box is a click on the dialog too. It begins inside and closes nothing.
+      onPointerDown={(event) => (isPressedOutside.current = event.target === ref.current)}
+      onClick={(event) => event.target === ref.current && isPressedOutside.current && ref.current?.close()}
     >
       {isOpen && (
         <div class="dialog-box">

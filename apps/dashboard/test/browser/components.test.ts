@@ -58,3 +58,18 @@ it("every component with all its states can be read and used by everybody", asyn
   // The page requests the name of the service, and no service answers. All console messages are allowed.
   allow(/./);
 });
+
+it("a selection of text that ends outside a dialog leaves the dialog open, and a press outside closes it", async () => {
+  const { page } = await visit();
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/dashboard/_components`);
+  await page.getByRole("button", { name: "Open a dialog" }).click();
+  const dialog = page.getByRole("dialog", { name: "Revoke the key?" });
+  await dialog.getByText("Requests with it are refused").hover();
+  await page.mouse.down();
+  await page.mouse.move(5, 5);
+  await page.mouse.up();
+  await dialog.waitFor();
+  await page.mouse.click(5, 5);
+  await dialog.waitFor({ state: "hidden" });
+  allow(/./);
+});
