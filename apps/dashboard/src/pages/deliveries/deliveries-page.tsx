@@ -79,7 +79,7 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
   const { mayResend, client } = resendingBy(access);
   // One resend covers one webhook, so rows can be selected only when one webhook is shown.
   const mayChoose = mayResend && endpointId !== undefined;
-  // The webhook has been removed since this page was opened.
+  // The address names a webhook that never existed, or whose deliveries are no longer kept.
   if (error instanceof ApiError && error.code === "not_found") return <NoWebhook access={access} />;
   return (
     <div class="stack">
@@ -92,7 +92,7 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
       />
       {mayChoose && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
       {mayResend && !mayChoose && <p class="muted">To resend many at once, choose a webhook.</p>}
-      {live.isWaiting && <ChangesNotice onShow={() => void refetch()} />}
+      {live.isWaiting && <ChangesNotice onShow={live.showWaiting} />}
       <DeliveryTable
         deliveries={data?.data}
         error={error}
@@ -234,13 +234,13 @@ function useDeliveryList(
   const [isLive, setLive] = useState(true);
   const refresh = () => void list.refetch();
   // Only the first page is updated live, because new rows appear only there.
-  const isWaiting = useLive({ target, isOn: isLive && cursor === undefined, hasSelection, refresh });
+  const live = useLive({ target, isOn: isLive && cursor === undefined, hasSelection, refresh });
   const next = list.data?.next_cursor;
   return {
     target,
     filters,
     list,
-    live: { isLive, setLive, isWaiting },
+    live: { isLive, setLive, ...live },
     setFilters: (wanted: FilterTexts) => {
       onChange();
       setSearch(withFilters(search, wanted));

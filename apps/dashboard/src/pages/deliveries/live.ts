@@ -1,4 +1,4 @@
-/** Follows a webhook's deliveries as they change. */
+/** Follows the deliveries of one webhook, or of all webhooks of a partner, as they change. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { addressOf } from "../../api/client.ts";
 import { routes } from "../../api/routes.generated.ts";
@@ -6,6 +6,8 @@ import type { WebhookTarget } from "../webhook/webhook-client.ts";
 
 /** The least milliseconds between two reads of the page, however many changes there are. */
 const REFRESH_INTERVAL_MS = 1_000;
+/** Milliseconds before a stream that the server has refused is requested again. Too low: a restarting server gets more requests. */
+const REOPEN_INTERVAL_MS = 5_000;
 /** Pixels from the top within which a reader is assumed to watch new rows. */
 const TOP_PX = 120;
 
@@ -17,12 +19,19 @@ interface LiveOptions {
   readonly refresh: () => void;
 }
 
+/** The live updates of a list. */
+interface Live {
+  /** Whether there are changes that are not shown yet. */
+  readonly isWaiting: boolean;
+  /** Shows the changes that wait. */
+  readonly showWaiting: () => void;
+}
+
 /**
  * Reads the list again when something has changed, unless the reader has scrolled down or selected rows. Then the shown rows
  * must not move.
- * @returns whether there are changes that are not shown yet
  */
-export function useLive({ target, isOn, hasSelection, refresh }: LiveOptions): boolean {
+export function useLive({ target, isOn, hasSelection, refresh }: LiveOptions): Live {
   const [isWaiting, setWaiting] = useState(false);
   const latest = useRef({ hasSelection, refresh });
   latest.current = { hasSelection, refresh };
@@ -43,22 +52,48 @@ export function useLive({ target, isOn, hasSelection, refresh }: LiveOptions): b
       { system_id: systemId, partner_id: partnerId },
       { topic: "deliveries", ...(endpointId !== undefined && { endpoint_id: endpointId }) },
     );
-    // The browser reconnects by itself, and sends the id of the last event.
-    const source = new EventSource(address);
-    source.addEventListener("deliveries", changed);
-    // After a reconnection, some changes may have been missed.
-    source.addEventListener("gap", changed);
+    const stop = follow(address, changed);
     return () => {
       clearTimeout(timer);
-      source.close();
+      stop();
     };
   }, [isOn, systemId, partnerId, endpointId]);
+  const showWaiting = () => {
+    setWaiting(false);
+    refresh();
+  };
   // Shows the waiting changes as soon as no row is selected, if the reader is at the top of the list.
   useEffect(() => {
-    if (!hasSelection && isWaiting && scrollY <= TOP_PX) {
-      setWaiting(false);
-      refresh();
-    }
+    if (!hasSelection && isWaiting && scrollY <= TOP_PX) showWaiting();
   }, [hasSelection]);
-  return isWaiting;
+  return { isWaiting: isWaiting && isOn, showWaiting };
+}
+
+/**
+ * Calls `changed` after each change that the stream at this address reports, and after each gap in which changes may have
+ * been missed.
+ * @returns a function that ends the stream
+ */
+export function follow(address: string, changed: () => void): () => void {
+  let source: EventSource;
+  let reopening: ReturnType<typeof setTimeout> | undefined;
+  const open = () => {
+    // The browser reconnects by itself, and sends the id of the last event.
+    source = new EventSource(address);
+    source.addEventListener("deliveries", changed);
+    source.addEventListener("gap", changed);
+    source.addEventListener("error", () => {
+      // A response with an error status, such as a proxy's 503, ends the stream for good.
+      if (source.readyState === EventSource.CLOSED) reopening = setTimeout(reopen, REOPEN_INTERVAL_MS);
+    });
+  };
+  const reopen = () => {
+    open();
+    changed();
+  };
+  open();
+  return () => {
+    clearTimeout(reopening);
+    source.close();
+  };
 }
