@@ -23,8 +23,8 @@ export type Counted = Pick<MappedStation, "status" | "bikes" | "docks" | "is_ren
 const FEW_BIKES = 2;
 
 /**
- * Returns the availability of a station. One that rents no bikes counts as empty, and one that takes none back as full,
- * whatever it holds.
+ * Returns the availability of a station. One that rents no bikes counts as empty, whatever it holds. One that rents bikes and
+ * takes none back counts as full.
  */
 export function availabilityOf(station: Counted): Availability {
   if (station.status !== "online") return "closed";

@@ -23,6 +23,7 @@ import {
   type Point,
   type Position,
   project,
+  type Size,
   toScreen,
   type Viewport,
   withoutOutliers,
@@ -104,7 +105,7 @@ function useDrawnMap(props: CityMapProps) {
   const [hovered, setHovered] = useState<DrawnStation>();
   const scene = useScene(props, hovered?.station.id);
   const marks = useMemo(() => colours && createMarks(colours, devicePixelRatio), [colours]);
-  const outline = useMemo(() => withoutOutliers(pointsToShow(props)), [stations, zones]);
+  const shownAtFirst = useMemo(() => withoutOutliers(pointsOf(props)), [stations, zones]);
   // The street tiles. Held in a ref, because `paint` uses them and creating them needs `map`, which needs `paint`.
   const streetTiles = useRef<Tiles>(undefined);
   const frameOf = (view: Viewport): Frame | undefined =>
@@ -115,7 +116,7 @@ function useDrawnMap(props: CityMapProps) {
     drawFrame(canvas.current, frame);
     if (streets.current !== null) streetTiles.current?.draw(streets.current, view, frame.size);
   };
-  const map = useView({ outline, size, paint });
+  const map = useView({ shownAtFirst, size, paint });
   streetTiles.current = useMemo(() => (tiles ? createTiles(tiles.url, () => map.repaint()) : undefined), [tiles?.url]);
   // After every render: the scene, the colours or the size may have changed.
   useEffect(() => map.repaint());
@@ -174,8 +175,8 @@ function useMapInput({ canvas, map, frame, setHovered, onSelect, isWholePage = f
   };
 }
 
-/** Returns the points that the initial view of the map must contain. */
-function pointsToShow({ stations, zones = [] }: CityMapProps): readonly Point[] {
+/** Returns the points of the stations and of the corners of the zones. */
+function pointsOf({ stations, zones = [] }: CityMapProps): readonly Point[] {
   return [...zones.flatMap(({ rings }) => rings.flat()), ...stations].map(project);
 }
 
@@ -238,37 +239,39 @@ function inTheMiddle(frame: Frame | undefined): DrawnStation | undefined {
 
 interface ViewOptions {
   /** The points that the map shows until the reader moves it. */
-  readonly outline: readonly Point[];
-  readonly size: { readonly width: number; readonly height: number } | undefined;
+  readonly shownAtFirst: readonly Point[];
+  readonly size: Size | undefined;
   readonly paint: (view: Viewport) => void;
 }
 
 /** Manages the visible part of the world. It changes in every frame of a gesture, so it is not kept in component state. */
-function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOptions) {
+function useView({ shownAtFirst, size = { width: 640, height: 400 }, paint }: ViewOptions) {
   /** The view to which the reader has moved. Undefined: the map shows `home`, also after its size or stations change. */
   const moved = useRef<Viewport>(undefined);
-  /** The id of the requested animation frame. */
+  /** The id of the animation frame that is requested to repaint the map. */
   const frame = useRef(0);
+  /** The id of the animation frame in which an animated movement goes on. Repainting does not end the movement. */
+  const motion = useRef(0);
   /** Paints the present view with the properties of the latest render, also in a frame that was requested before it. */
   const latest = useRef<() => void>(() => undefined);
-  const home = useMemo(() => fit(outline, size), [outline, size.width, size.height]);
+  const home = useMemo(() => fit(shownAtFirst, size), [shownAtFirst, size.width, size.height]);
   const view = () => moved.current ?? home;
   latest.current = () => paint(view());
   const repaint = () => {
     cancelAnimationFrame(frame.current);
     frame.current = requestAnimationFrame(() => latest.current());
   };
-  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  const stop = () => [frame, motion].map(({ current }) => cancelAnimationFrame(current));
+  useEffect(() => () => void stop(), []);
   const set = (next: Viewport | undefined) => {
+    cancelAnimationFrame(motion.current);
     moved.current = next;
     repaint();
   };
-  const middle = { x: size.width / 2, y: size.height / 2 };
-  /**
-   * Moves to a view in a short animation, or at once if the reader prefers reduced motion. `end` is what `moved` becomes:
-   * undefined for a return to `home`.
-   */
-  const glideTo = (target: Viewport, end: Viewport | undefined = target) => {
+  /** Moves to a view in a short animation, or at once if the reader prefers reduced motion. */
+  const glideTo = (target: Viewport) => {
+    // After a return to `home`, the map follows its size and stations again.
+    const end = target === home ? undefined : target;
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(end);
     const start = view();
     const begun = performance.now();
@@ -278,10 +281,10 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
       // Slows down towards the end.
       moved.current = between(start, target, 1 - (1 - Math.max(0, share)) ** 3);
       latest.current();
-      frame.current = requestAnimationFrame(step);
+      motion.current = requestAnimationFrame(step);
     };
-    cancelAnimationFrame(frame.current);
-    frame.current = requestAnimationFrame(step);
+    cancelAnimationFrame(motion.current);
+    motion.current = requestAnimationFrame(step);
   };
   return {
     view,
@@ -289,16 +292,22 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
     pan: (dx: number, dy: number) => set(pan(view(), dx, dy)),
     zoomBy: (factor: number, at: Point) => set(zoom(view(), factor, at, size)),
     glide: (dx: number, dy: number) => glideTo(pan(view(), dx, dy)),
-    step: (factor: number) => glideTo(zoom(view(), factor, middle, size)),
-    reset: () => glideTo(home, undefined),
-    /** Moves to a point that is out of sight, and zooms in far enough to tell it from its neighbours. */
+    step: (factor: number) => glideTo(zoom(view(), factor, { x: size.width / 2, y: size.height / 2 }, size)),
+    reset: () => glideTo(home),
+    /** If a point is out of sight, moves to it and zooms in far enough to tell it from its neighbours. */
     show: ({ x, y }: Point) => {
       const now = view();
-      const at = toScreen({ x, y }, now, size);
-      const isSeen = at.x > 40 && at.y > 40 && at.x < size.width - 40 && at.y < size.height - 40;
+      const isSeen = isInside(toScreen({ x, y }, now, size), size);
       if (!isSeen) glideTo({ x, y, scale: Math.max(now.scale, STATION_SCALE) });
     },
   };
+}
+
+/** Pixels along the edges of the map in which a point counts as out of sight. */
+const EDGE_PX = 40;
+
+function isInside({ x, y }: Point, { width, height }: Size): boolean {
+  return x > EDGE_PX && y > EDGE_PX && x < width - EDGE_PX && y < height - EDGE_PX;
 }
 
 /**

@@ -198,7 +198,7 @@ function drawZone(canvas: CanvasRenderingContext2D, { rings, tone, isDashed }: D
   canvas.setLineDash([]);
 }
 
-/** Draws an arc that begins faintly and ends in a dot, which shows the direction. */
+/** Draws an arc that is transparent at its start and coloured at its end, which shows the direction. */
 function drawFlow(canvas: CanvasRenderingContext2D, { from, to, rides }: DrawnFlow, frame: Frame): void {
   const { view, size, colours } = frame;
   const [start, end] = [toScreen(from, view, size), toScreen(to, view, size)];
@@ -257,8 +257,8 @@ function stationSpacing({ scene: { area, stations }, view }: Pick<Frame, "scene"
     const next = area[(index + 1) % area.length];
     if (next !== undefined) twice += x * next.y - next.x * y;
   }
-  // A single station has no neighbour: 60 pixels make its mark as large as those of stations that are far apart.
-  return stations.length < 2 ? 60 : Math.sqrt(Math.abs(twice) / 2 / stations.length) * view.scale;
+  // One or two stations have no area: 60 pixels make their marks as large as those of stations that are far apart.
+  return area.length < 3 ? 60 : Math.sqrt(Math.abs(twice) / 2 / stations.length) * view.scale;
 }
 
 /** Returns the radius of a station's mark: its area grows with the capacity, within limits that keep it easy to press. */

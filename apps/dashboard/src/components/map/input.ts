@@ -114,7 +114,7 @@ interface PointerActions {
 const PRESS_SLOP_PX = 4;
 
 interface Gesture {
-  /** The pressed pointers by their ids, each at its latest position. */
+  /** The pressed pointers by their ids, each where it was pressed or where it last moved the map. */
   readonly pointers: Map<number, Point>;
   /** Where the first pointer was pressed. */
   start: Point;
@@ -127,6 +127,8 @@ export function usePointers({ onPan, onPinch, onPress, onHover }: PointerActions
   const end = (event: PointerEvent) => gesture.pointers.delete(event.pointerId);
   return {
     onPointerDown: (event: PointerEvent) => {
+      // The other buttons of a mouse belong to the browser. Its menu may keep the end of their press from the page.
+      if (event.button !== 0) return;
       const at = { x: event.offsetX, y: event.offsetY };
       gesture.pointers.set(event.pointerId, at);
       if (gesture.pointers.size === 1) Object.assign(gesture, { start: at, isDrag: false });

@@ -27,14 +27,17 @@ export function AvailabilityMark({ kind }: { readonly kind: Availability }) {
   );
 }
 
-/** Returns a circle that is filled up to a line `below` its middle. */
-const dish = (below: number) => {
-  const half = Math.sqrt(5.25 ** 2 - below ** 2);
+/**
+ * Returns a circle that is filled from its bottom up to a horizontal line.
+ * @param offset how far the line is below the middle of the circle; negative: above it
+ */
+const dish = (offset: number) => {
+  const half = Math.sqrt(5.25 ** 2 - offset ** 2);
   return (
     <>
       <circle cx="7" cy="7" r="5.25" fill="currentColor" fill-opacity="0.15" stroke="currentColor" stroke-width="1.5" />
       <path
-        d={`M${7 - half} ${7 + below}A5.25 5.25 0 ${below < 0 ? 1 : 0} 0 ${7 + half} ${7 + below}Z`}
+        d={`M${7 - half} ${7 + offset}A5.25 5.25 0 ${offset < 0 ? 1 : 0} 0 ${7 + half} ${7 + offset}Z`}
         fill="currentColor"
       />
     </>

@@ -18,7 +18,7 @@ export interface MapColours {
 /** What distinguishes one mark from another. */
 interface Mark {
   readonly kind: Availability;
-  /** The share of the station's docks that hold a bike, 0 to 1. */
+  /** The share of the station's capacity that its bikes take, 0 to 1. */
   readonly level: number;
   readonly radius: number;
 }

@@ -20,7 +20,7 @@ export interface Tiles {
 /** The image of a tile, which is kept. */
 interface Picture {
   readonly image: HTMLImageElement;
-  /** The time of the page's clock from which the image is requested when it is drawn. Infinity: it is requested. */
+  /** The time of the page's clock from which the image is requested when it is drawn. Infinity: it has been requested. */
   requestAt: number;
 }
 
