@@ -11,14 +11,14 @@ import "./styles.css";
 
 applyTheme(readTheme());
 watchTyping();
-// Requests the data of the first page before anything is drawn. If that fails, the page requests the data again and shows
-// the error.
+// Loads the module of the first page and the session before anything is drawn. If that fails, the page loads them again and
+// shows the error.
 const page = pageAt(location.pathname.slice(pagesBase.length));
 if (page !== undefined) loadPage(page).catch(() => undefined);
 if (page?.audience !== "public") askForSession();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
 
-// Omitted from the production build. Not awaited: the module imports the file that this module is in, so both would wait for
-// each other.
+// Omitted from the production build. Not awaited: a bundler may let the file of the module import the file of this one, and
+// both would wait for each other.
 if (import.meta.env.DEV) import("./reload-on-edit.ts").catch(reportError);

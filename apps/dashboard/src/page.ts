@@ -24,7 +24,7 @@ export interface Page {
   readonly letter?: string;
   /** For the page of one item: the path of the list with that item. A wide window shows the list beside the page. */
   readonly list?: string;
-  /** Whether the page is about accounts. Such pages are left out in frames of the operator's portal. */
+  /** Whether the page is about accounts. Frames of the operator's portal and the navigation of a sandbox omit such pages. */
   readonly isAboutAccounts?: boolean;
   /** The kinds of ids that this page shows. The palette leads to it when such an id is typed. */
   readonly finds?: readonly IdKind[];

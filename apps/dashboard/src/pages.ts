@@ -4,7 +4,7 @@ import { operatorPages } from "./operator-pages.ts";
 import type { Page } from "./page.ts";
 import { partnerPages } from "./partner-pages.ts";
 
-/** A page that shows each component with its states. Only development builds have it. */
+/** A page that shows the common components with their states. Only development builds have it. */
 const examples: Page = {
   path: "/_components",
   title: "Components",

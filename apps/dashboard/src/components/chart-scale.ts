@@ -25,7 +25,7 @@ export function niceMaximum(value: number): number {
   return Math.max(step * magnitude, 2);
 }
 
-/** Returns the largest value of a chart: for stacked bars and areas, the largest sum. */
+/** Returns the largest value of a chart: for stacked bars or areas, the largest sum. A chart has bars or areas, not both. */
 export function highest(series: readonly Series[], count: number): number {
   const isStacked = ({ kind = "bars" }: Series) => kind === "bars" || kind === "area";
   const stacked = series.filter(isStacked);
@@ -43,7 +43,10 @@ const DAY_MS = 86_400_000;
 
 /** The texts of a chart's times. */
 export interface TimeTexts {
-  /** The full text of a point in time: "Thu 26 Nov, 08:30". */
+  /**
+   * The text of a time where the chart names one alone: "Thu 26 Nov, 08:30". In a chart without a time zone as short as the
+   * labels: "08:30" or "26 Nov".
+   */
   readonly full: (time: string) => string;
   /** The labels below the chart, each with the index of its time. */
   readonly ticks: readonly { readonly index: number; readonly text: string }[];

@@ -50,7 +50,10 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** An icon next to a text. It is hidden from screen readers, because the text says the same. */
+/**
+ * An icon. It is hidden from screen readers, which read the text beside it or, of a button that shows only an icon, the name
+ * of the button.
+ */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

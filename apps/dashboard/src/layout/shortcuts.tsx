@@ -9,7 +9,10 @@ import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 /** Milliseconds after the key `g` within which its letter must follow. */
 const LETTER_MS = 1_500;
 
-/** Handles the keyboard shortcuts of all pages, and shows the dialog that lists them. */
+/**
+ * Handles the keyboard shortcuts of all pages, and shows the dialog that lists them. The shortcut of the search is handled by
+ * palette-button.tsx, so that it works before this module is loaded.
+ */
 export function Shortcuts() {
   const [isShown, setShown] = useState(false);
   const pages = useLetters();

@@ -31,7 +31,7 @@ const MAX_ITEMS = 12;
 const MAX_FOUND = 6;
 
 /**
- * Returns the items. Local ones come first, so that later results do not move a selected item.
+ * Returns the items. Local ones come first, so that results of the service, which come later, do not move the first of them.
  * @param found the service's results for this text
  */
 export function paletteItems(

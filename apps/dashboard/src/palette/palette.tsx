@@ -8,7 +8,7 @@ import "./palette.css";
 
 export interface PaletteProps {
   readonly onClose: () => void;
-  /** Returns the text that was typed before the palette's input existed, and stops collecting keys. */
+  /** Returns the keys that were pressed before the palette's input existed, and stops collecting keys. */
   readonly takeEarly: () => EarlyKeys;
 }
 

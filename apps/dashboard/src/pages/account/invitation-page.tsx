@@ -110,7 +110,10 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
   );
 }
 
-/** Accepts an invitation, and opens the pages of the new membership. */
+/**
+ * Returns a function that accepts the invitation, and its state. A reader who is signed in with the invited address then
+ * continues on the first page.
+ */
 function useAccept(token: string, isOwn: boolean) {
   const [, navigate] = useLocation();
   const [error, setError] = useState<string>();
@@ -124,7 +127,7 @@ function useAccept(token: string, isOwn: boolean) {
       // What was read before the acceptance may belong to another person, or lack the new membership.
       queries.clear();
       adoptSession(accepted);
-      // A reader who was not signed in continues on the page of the account, where they add a way to sign in.
+      // Others continue on the page of the account, where they add a way to sign in.
       if (accepted.credentials_removed) navigate("/account?notice=credentials_removed", { replace: true });
       else navigate(isOwn ? "/" : "/account", { replace: true });
     } catch (failure) {

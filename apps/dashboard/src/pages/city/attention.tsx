@@ -1,6 +1,7 @@
 import type { Glance, StationSums } from "@bikeshare/contract/console";
 import { Link } from "wouter-preact";
 import { AvailabilityMark } from "../../components/map/legend.tsx";
+import { exactText } from "../../components/time-zone.ts";
 import { addressIn, type PageScope } from "../scope.ts";
 import { useWeekOfStations } from "./city-data.ts";
 import { lastingText } from "./times.ts";
@@ -108,7 +109,7 @@ export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
 /** Shows how long the station has been empty or full, with the exact time as a tooltip. */
 function Lasting({ since, now }: { readonly since: string; readonly now: string }) {
   return (
-    <time dateTime={since} title={new Date(since).toLocaleString("en-GB")}>
+    <time dateTime={since} title={exactText(new Date(since))}>
       {lastingText(Date.parse(now) - Date.parse(since))}
     </time>
   );

@@ -6,7 +6,7 @@ import type { CityMapProps } from "../../components/map/city-map.tsx";
 
 /** Milliseconds between two reads of live data. Responses have an ETag, so an unchanged one costs little. */
 const LIVE_MS = 10_000;
-/** Milliseconds for which sums over days count as fresh. */
+/** Milliseconds for which sums over hours or days count as fresh. Shown ones are then read again, except those of a week. */
 const SUMS_MS = 60_000;
 const DAY_MS = 86_400_000;
 
@@ -27,7 +27,7 @@ export function useGlance(systemId: string) {
 
 /**
  * Returns since when a station is empty or full. Null: for longer than the history goes back. Undefined: the station is
- * neither, or `glance` does not list it.
+ * neither, or `glance` is not loaded or does not list it.
  */
 export function lastingSince(glance: Glance | undefined, stationId: string): string | null | undefined {
   const lasting = glance && [...glance.stations.empty.data, ...glance.stations.full.data];

@@ -1,4 +1,4 @@
-import type { Glance, MappedStation } from "@bikeshare/contract/console";
+import type { Glance, MappedStation, StationMap } from "@bikeshare/contract/console";
 import { useMemo, useState } from "preact/hooks";
 import { ErrorState } from "../../components/error-state.tsx";
 import { TextField } from "../../components/field.tsx";
@@ -61,7 +61,7 @@ function CityMapPage({ scope }: { readonly scope: PageScope }) {
         >
           {timeZone !== undefined && <Rewind at={at} timeZone={timeZone} onChange={setAt} />}
         </MapPanel>
-        <Beside {...{ scope, list, kind, selectedId, select, at }} glance={glance.data} />
+        <Beside {...{ scope, kind, selectedId, select, at }} map={stations.data} glance={glance.data} />
       </div>
     </div>
   );
@@ -69,7 +69,7 @@ function CityMapPage({ scope }: { readonly scope: PageScope }) {
 
 interface BesideProps {
   readonly scope: PageScope;
-  readonly list: readonly MappedStation[] | undefined;
+  readonly map: StationMap | undefined;
   readonly kind: Availability | undefined;
   readonly selectedId: string | undefined;
   readonly select: (id: string | undefined) => void;
@@ -78,13 +78,13 @@ interface BesideProps {
 }
 
 /** The panel beside the map: the open station, or a list in which to find one. */
-function Beside({ scope, list, kind, selectedId, select, at, glance }: BesideProps) {
+function Beside({ scope, map, kind, selectedId, select, at, glance }: BesideProps) {
   const url = useUrlState();
   const StationPanel = useLazy(stationPanel);
   if (selectedId === undefined)
     return (
       <StationFinder
-        stations={list}
+        stations={map?.data}
         kind={kind}
         onKind={(next) => url.filter({ availability: next ?? "" })}
         onSelect={select}
@@ -95,9 +95,9 @@ function Beside({ scope, list, kind, selectedId, select, at, glance }: BesidePro
     <StationPanel
       key={selectedId}
       viewer={scope}
-      station={list?.find(({ id }) => id === selectedId)}
+      id={selectedId}
+      map={map}
       glance={glance}
-      timeZone={glance?.time_zone}
       at={at}
       href={url.link(`/operator/stations/${encodeURIComponent(selectedId)}`)}
       onClose={() => select(undefined)}
@@ -116,7 +116,7 @@ interface FinderProps {
 const LISTED = 14;
 const byName = new Intl.Collator("en", { numeric: true });
 
-/** A list as an alternative to the map: finds a station by its name and its state. */
+/** A list as an alternative to the map: finds a station by its name or id, and by its state. */
 function StationFinder({ stations, kind, onKind, onSelect }: FinderProps) {
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();

@@ -15,7 +15,10 @@ interface MapPanelProps {
   readonly matching?: ReadonlySet<string> | undefined;
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
-  /** Whether layers can be chosen. They show the present, so a map of the past has none. A partner's map has none either. */
+  /**
+   * Whether layers can be chosen. They show the present, so a map of the past has none. The map beside the table of stations,
+   * which partners see too, has none either.
+   */
   readonly hasLayers: boolean;
   readonly isWholePage?: boolean;
   /** Content between the map and its legend. */

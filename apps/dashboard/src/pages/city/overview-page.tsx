@@ -49,9 +49,9 @@ function Overview({ scope }: { readonly scope: PageScope }) {
             <StationPanel
               key={selectedId}
               viewer={scope}
-              station={stations.data?.data.find(({ id }) => id === selectedId)}
+              id={selectedId}
+              map={stations.data}
               glance={glance.data}
-              timeZone={timeZone}
               href={link(`/operator/stations/${encodeURIComponent(selectedId)}`)}
               onClose={() => select(undefined)}
             />

@@ -1,4 +1,4 @@
-import type { Glance, MappedStation } from "@bikeshare/contract/console";
+import type { Glance, MappedStation, StationMap } from "@bikeshare/contract/console";
 import { useEffect, useRef } from "preact/hooks";
 import { ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
@@ -8,10 +8,10 @@ import { StationDay, StationFill } from "./station-view.tsx";
 
 interface StationPanelProps {
   readonly viewer: Viewer;
-  /** Undefined: the map has no station with this id. */
-  readonly station: MappedStation | undefined;
+  readonly id: string;
+  /** The stations of the map; undefined until they are loaded. */
+  readonly map: StationMap | undefined;
   readonly glance?: Glance | undefined;
-  readonly timeZone: string | undefined;
   /** The instant that the map shows; undefined: now. */
   readonly at?: string | undefined;
   /** The address of the station's page. */
@@ -19,8 +19,19 @@ interface StationPanelProps {
   readonly onClose: () => void;
 }
 
-/** The panel beside the map: the state of a station, and its day. */
-export function StationPanel({ viewer, station, glance, timeZone, at, href, onClose }: StationPanelProps) {
+/** The panel beside the map: the state of a station, and its day. Renders nothing until the stations are loaded. */
+export function StationPanel({ id, map, ...props }: StationPanelProps) {
+  const station = map?.data.find((each) => each.id === id);
+  return map && <LoadedPanel {...props} station={station} timeZone={map.time_zone} />;
+}
+
+interface LoadedPanelProps extends Omit<StationPanelProps, "id" | "map"> {
+  /** Undefined: the map has no station with this id. */
+  readonly station: MappedStation | undefined;
+  readonly timeZone: string;
+}
+
+function LoadedPanel({ viewer, station, glance, timeZone, at, href, onClose }: LoadedPanelProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   // Moves the focus into the panel, so that keyboard users continue there.
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
@@ -46,7 +57,7 @@ export function StationPanel({ viewer, station, glance, timeZone, at, href, onCl
             since={at === undefined ? lastingSince(glance, station.id) : undefined}
             now={glance?.at}
           />
-          {timeZone !== undefined && <StationDay {...{ viewer, timeZone, at }} stationId={station.id} />}
+          <StationDay {...{ viewer, timeZone, at }} stationId={station.id} />
           <p>
             <ButtonLink href={href}>Open the station</ButtonLink>
           </p>

@@ -42,7 +42,10 @@ function bytesOf({ encoding, text }: ShownBytes): Uint8Array {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
-/** Returns JSON with line breaks. Undefined: the text is not JSON, or has a number so long that parsing could change it. */
+/**
+ * Returns JSON with line breaks. Undefined: the text is not JSON, or has 16 digits in a row, which may be a number that parsing
+ * would change.
+ */
 function formatJson(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -8,7 +8,7 @@ import { Menu, MenuItem } from "../../components/menu.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { Example } from "./example.tsx";
 
-/** Buttons and form fields. */
+/** Buttons, form fields, a dialog, a menu and toasts. */
 export function ActionExamples() {
   return (
     <>

@@ -4,7 +4,7 @@ import { DataExamples } from "./data-examples.tsx";
 import { StateExamples } from "./state-examples.tsx";
 import { TableExamples } from "./table-examples.tsx";
 
-/** Every component with its states, for those who build pages. In development only. */
+/** The common components with their states, for those who build pages. In development only. */
 export function ComponentsPage() {
   return (
     <>

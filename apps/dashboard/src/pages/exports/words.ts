@@ -15,7 +15,7 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** power).toLocaleString("en", { maximumFractionDigits: power === 0 ? 0 : 1 })} ${UNITS[power] ?? ""}`;
 }
 
-/** Returns how many rides were left out of a file, by reason: `9,402 short, 2,018 rare`. */
+/** Returns how many rides were left out of a file, by reason: `9,402 under 60 s, 2,018 too rare`. */
 export function leftOutText(file: ShownExport["file"]): string {
   const leftOut = file?.left_out;
   if (leftOut === null || leftOut === undefined) return "";

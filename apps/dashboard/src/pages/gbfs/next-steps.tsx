@@ -55,11 +55,11 @@ function stepsOf({ verdicts, findings }: FeedReport): readonly Step[] {
   const losses = verdicts.flatMap(({ name, losses: of }) =>
     of.map(({ text, fix }) => ({ text: `${name} ${text}.`, place: placeOf(fix) })),
   );
-  const faults = findings
+  const problems = findings
     .filter(({ severity }) => severity !== "note")
     .map(({ text, file, path, fix }) => ({ text, place: placeOf(`${file} ${path} ${fix}`) }));
   const steps = new Map<string, { place: Place; texts: string[] }>();
-  for (const { text, place } of [...losses, ...faults]) {
+  for (const { text, place } of [...losses, ...problems]) {
     if (place === undefined) continue;
     const step = steps.get(place.label) ?? { place, texts: [] };
     if (!step.texts.includes(text)) step.texts.push(text);

@@ -7,7 +7,7 @@ import { inWords } from "./words.ts";
 
 type VehicleType = DescribedThing<"vehicle_type">;
 
-/** A list of all vehicle types, with the facts that journey planners need and that are missing. */
+/** A list of all vehicle types, with the facts that journey planners need. Those that are missing or guessed are marked. */
 export function VehicleTypesView({ access }: { readonly access: Access }) {
   const plans = useChoices(access.systemId, "pricing_plan");
   const planName = (id: string | undefined) => plans.find(({ value }) => value === id)?.label ?? id;

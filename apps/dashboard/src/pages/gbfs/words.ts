@@ -1,8 +1,6 @@
 /** Labels of fields inside facts, if the field's name alone is not clear. */
 const labels: Readonly<Record<string, string>> = {
-  web: "Web",
   ios: "iOS",
-  android: "Android",
   store_uri: "Page in the store",
   discovery_uri: "Address that tells whether the app is there",
   brand_last_modified: "Last changed",
@@ -13,12 +11,6 @@ const labels: Readonly<Record<string, string>> = {
   icon_url: "Picture",
   icon_url_dark: "Picture on dark ground",
   icon_last_modified: "Last changed",
-  rate: "Rate",
-  interval: "Interval",
-  start: "Start",
-  end: "End",
-  duration: "Duration",
-  price: "Price",
   vehicle_type_ids: "Only for these types",
   ride_start_allowed: "Rides may start",
   ride_end_allowed: "Rides may end",

@@ -88,7 +88,7 @@ function ZoneQuestions({ zones, count, isPending, onSave, onCancel }: ZoneQuesti
         <SelectField
           label={`Rule of the ${bare === 1 ? "zone" : `${bare} zones`} without one`}
           value={look}
-          choices={zoneLooks.map(({ id, title }) => ({ value: id, label: title }))}
+          choices={zoneLooks.map(({ id, title, choice = title }) => ({ value: id, label: choice }))}
           onChange={setLook}
         />
       )}

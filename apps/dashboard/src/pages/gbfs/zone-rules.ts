@@ -15,6 +15,8 @@ export const openRule: ZoneRule = usual.open;
 interface ZoneLook {
   readonly id: string;
   readonly title: string;
+  /** The text of the choice of this look for a zone. Undefined: the title. */
+  readonly choice?: string;
   /** The rule that a zone gets when the operator chooses this look. */
   readonly rule: ZoneRule;
   readonly fits: (rule: ZoneRule) => boolean;
@@ -44,7 +46,8 @@ export const zoneLooks: readonly ZoneLook[] = [
   },
   {
     id: "slow",
-    title: "Slow: at most 10 km/h",
+    title: "Slow",
+    choice: `Slow: at most ${usual.slow.maximum_speed_kph} km/h`,
     rule: usual.slow,
     fits: (rule) => rule.maximum_speed_kph !== undefined,
   },

@@ -8,6 +8,7 @@ import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import type { Access } from "../../session/session.ts";
+import { sizeText } from "../exports/words.ts";
 import { useAction } from "../use-action.ts";
 import { useImport } from "./import-data.ts";
 import { isUnderWay, sendFile, type Sending, sendingKey, stopSending, type UploadActions } from "./send-file.ts";
@@ -242,8 +243,4 @@ function Done({
         : `Stored before: ${number(result.unchanged)}. Rejected: ${number(result.rejected)}.`}
     </Notice>
   );
-}
-
-function sizeText(bytes: number): string {
-  return `${(bytes / 1024 ** 2).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
 }

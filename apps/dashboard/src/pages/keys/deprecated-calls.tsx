@@ -53,10 +53,11 @@ interface CallingKeyProps {
 
 function CallingKey({ call, scope, shown }: CallingKeyProps) {
   const [method = "", route = ""] = call.route.split(" ");
-  const partner = scope.partnerId === undefined ? `${shown?.partner_name ?? "operator"}: ` : "";
+  // Until the keys are loaded, a partner's name is unknown and its id stands for it.
+  const owner = call.partner_id === null ? "operator" : (shown?.partner_name ?? call.partner_id);
   return (
     <Link href={addressIn(scope, "requests", { key_id: call.key_id, method, route })}>
-      {partner}
+      {scope.partnerId === undefined && `${owner}: `}
       {shown === undefined ? call.key_id : keyName(shown)}
     </Link>
   );

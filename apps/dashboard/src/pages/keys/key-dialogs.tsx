@@ -6,6 +6,7 @@ import { Code } from "../../components/code.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Notice } from "../../components/notice.tsx";
+import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { keyName } from "../key-name.ts";
 import type { PageScope } from "../scope.ts";
@@ -24,7 +25,7 @@ export interface MadeKey {
   readonly replacedEndsAt: string | null;
 }
 
-/** Reloads all cached data about keys. */
+/** Reloads the lists of keys, and the overviews, whose checks may be about keys. */
 export function keysHaveChanged(): Promise<unknown> {
   const changed = ["keys", "overview", "system-overview"];
   return Promise.all(changed.map((name) => queries.invalidateQueries({ queryKey: [name] })));
@@ -155,8 +156,8 @@ export function MadeKeyDialog({ made, onClose }: { readonly made: MadeKey; reado
       <Code text={made.key} label="The new key" />
       {made.replacedEndsAt !== null && (
         <p class="muted">
-          The old key works until {new Date(made.replacedEndsAt).toLocaleString("en-GB")}. Its last use, on this page,
-          says whether anybody still has it.
+          The old key works until <Time at={made.replacedEndsAt} show="exact" />. Its last use, on this page, says
+          whether anybody still has it.
         </p>
       )}
     </Dialog>

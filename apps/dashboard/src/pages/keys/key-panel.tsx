@@ -40,8 +40,8 @@ export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
       </header>
       {shown.compromised_at !== null && shown.status === "active" && (
         <Notice tone="danger" title="This key may be compromised">
-          It was sent over plain HTTP or in an address, <Time at={shown.compromised_at} />. Rotate it, bring the new key
-          out, and revoke this one.
+          It was sent over plain HTTP or in an address, <Time at={shown.compromised_at} />. Rotate it, deploy the new
+          key, and revoke this one.
         </Notice>
       )}
       {shown.exceeds_allowance && (

@@ -48,7 +48,7 @@ export function Timeline({ systemId, url, of, id, moments = [] }: TimelineProps)
       <div>
         <h2 id="timeline">Timeline</h2>
         {data?.is_complete === false && (
-          <p class="muted">Too many events at the same time: some may be missing here.</p>
+          <p class="muted">Not all events and deliveries are shown: there are too many.</p>
         )}
       </div>
       {data === undefined &&
@@ -65,10 +65,9 @@ interface EntriesProps {
 }
 
 function Entries({ events, moments, url }: EntriesProps) {
-  // The texts of moments by the event that reports the same.
-  const told = new Map(moments.map((moment) => [moment.event, moment.text]));
+  const textByEvent = new Map(moments.map((moment) => [moment.event, moment.text]));
   const entries = [
-    ...events.map((event) => ({ at: event.at, key: event.id, text: told.get(event.event), event })),
+    ...events.map((event) => ({ at: event.at, key: event.id, text: textByEvent.get(event.event), event })),
     ...moments
       .filter(({ event }) => event === undefined || events.every((one) => one.event !== event))
       .map(({ at, text }, index) => ({ at, key: `moment ${index}`, text, event: undefined })),

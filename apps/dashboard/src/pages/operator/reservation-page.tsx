@@ -13,7 +13,8 @@ export function ReservationPage() {
       noun="reservation"
       read={(call) => api.fleet.reservation(call)}
       show={({ reservation, names }, url, { systemId }) => {
-        // The rest is what partners get, and is printed as such: only what is not theirs may be taken out.
+        // `shown` has the fields that partners get, and `AsApi` prints it as such. So only the fields that partners do not get
+        // are taken out.
         const { partner_id: partnerId, partner_name: partner, ...shown } = reservation;
         const { cancelled_at: cancelled } = shown;
         const moments: Moment[] = [

@@ -49,7 +49,7 @@ export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogP
           params: { system_id: scope.systemId },
           body: { name, of, subject, severity, until },
         });
-      await queries.invalidateQueries({ queryKey: ["system-overview"] });
+      await checksHaveChanged();
       showToast("success", "Acknowledged. No mail is sent about it.");
       onClose();
     });
@@ -78,13 +78,18 @@ export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogP
   );
 }
 
+/** Reloads the checks, and the numbers of problems in the navigation. */
+function checksHaveChanged(): Promise<unknown> {
+  return Promise.all(["system-overview", "attention"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
+}
+
 /** Returns a function that takes an acknowledgement back, and whether it is running. */
 export function useUnacknowledge(scope: PageScope) {
   const { run, isPending } = useAction();
   const unacknowledge = ({ name, of, subject }: Acknowledgeable) =>
     void run(async () => {
       await api.checks.unacknowledge({ params: { system_id: scope.systemId }, body: { name, of, subject } });
-      await queries.invalidateQueries({ queryKey: ["system-overview"] });
+      await checksHaveChanged();
     });
   return { unacknowledge, isPending };
 }

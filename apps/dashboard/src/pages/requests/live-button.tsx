@@ -14,7 +14,7 @@ const READING_PX = 200;
 
 /**
  * Tells whether a list is updated with new rows. The updates pause while the reader has scrolled down.
- * @param isPossible whether the list shows the newest rows
+ * @param isPossible whether the list shows the newest rows, and no row is open
  */
 export function useIsLive(isPossible: boolean): Live {
   const [isWanted, setWanted] = useState(true);

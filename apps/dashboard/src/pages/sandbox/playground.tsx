@@ -20,7 +20,7 @@ import type { SandboxControls, Result, SandboxProps } from "./sandbox-controls.t
 import "./sandbox.css";
 
 /** Milliseconds between two reads of the sandbox's activity. A hidden tab reads nothing. */
-const LOOK_INTERVAL_MS = 2_000;
+const REFRESH_INTERVAL_MS = 2_000;
 
 /** The page of a sandbox: its state and recent activity, and forms that cause events and faults. */
 export function Playground({ scope, params }: SandboxProps) {
@@ -30,7 +30,7 @@ export function Playground({ scope, params }: SandboxProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ["sandbox-activity", params],
     queryFn: ({ signal }) => api.partnerSandbox.activity({ params, signal }),
-    refetchInterval: isLive ? LOOK_INTERVAL_MS : false,
+    refetchInterval: isLive ? REFRESH_INTERVAL_MS : false,
   });
   if (data === undefined) {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;

@@ -4,6 +4,7 @@ import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
+import { pagesBase } from "../../embedding.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type PageScope, usePartnerScope } from "../scope.ts";
@@ -37,9 +38,9 @@ function Creation({ scope, params }: SandboxProps) {
   const create = () =>
     run(async () => {
       const made = await api.partnerSandbox.create({ params, body: {} });
-      // Reloads the dashboard, because it reads the memberships only when it starts, and the sandbox is a new one.
+      // Loads the dashboard anew, because the session that it has read lacks the new membership of the sandbox.
       const address = addressIn({ ...scope, systemId: made.system_id, isFirstSystem: false }, "sandbox");
-      location.assign(import.meta.env.BASE_URL.replace(/\/$/, "") + address);
+      location.assign(pagesBase + address);
     });
   const action = scope.canChange && (
     <Button variant="primary" pending={isPending} onClick={() => void create()}>

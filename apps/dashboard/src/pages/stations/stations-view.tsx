@@ -75,8 +75,8 @@ function MapWithPanel({ viewer, addressOf, map, matching, selectedId, select }: 
         <StationPanel
           key={selectedId}
           viewer={viewer}
-          station={map?.data.find(({ id }) => id === selectedId)}
-          timeZone={map?.time_zone}
+          id={selectedId}
+          map={map}
           href={addressOf(selectedId)}
           onClose={() => select(undefined)}
         />

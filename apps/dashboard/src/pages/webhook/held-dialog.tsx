@@ -61,7 +61,7 @@ function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps)
     queryKey: ["webhook", target, "held"],
     queryFn: ({ signal }) => api.webhook.held({ ...target, signal }),
     enabled: isOpen,
-    // The count is never refreshed while the dialog is open, because exactly the counted deliveries are dropped.
+    // Counted again only after a failed action or a lost connection, because exactly the counted deliveries are dropped.
     staleTime: Infinity,
     gcTime: 0,
   });

@@ -4,6 +4,7 @@ import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { TimedText } from "../../components/time.tsx";
@@ -62,11 +63,12 @@ interface TestResultProps {
 }
 
 function TestResult({ params, id, address }: TestResultProps) {
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["test-delivery", params, id],
     queryFn: ({ signal }) => api.deliveries.get({ params: { ...params, delivery_id: id }, signal }),
     refetchInterval: (query) => (query.state.data?.status === "pending" ? POLL_INTERVAL_MS : false),
   });
+  if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined || data.status === "pending") return <Loading label="On its way …" />;
   return (
     <div class="stack">

@@ -6,7 +6,10 @@ export interface PartnerParams {
   readonly partner_id: string;
 }
 
-/** The webhook that a call is about, as path and query parameters. Without an id: one that does not exist yet. */
+/**
+ * The webhook that a call is about, as path and query parameters. Without an id, a call that changes settings makes a webhook,
+ * and one that reads deliveries reads those of all webhooks.
+ */
 export interface WebhookTarget {
   readonly params: PartnerParams;
   readonly query: { readonly endpoint_id?: string };
