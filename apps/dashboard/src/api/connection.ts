@@ -14,7 +14,7 @@ const PROBE_PATH = "/readyz";
 export interface Connection {
   /** Reports whether a request has reached the server. */
   report(isReached: boolean): void;
-  /** Probes the server now, because something could not be loaded or was answered as by a proxy without a server. */
+  /** Probes the server now, because something could not be loaded, or a response leaves open whether it can be reached. */
   check(): void;
   readonly isLost: () => boolean;
   subscribe(listener: () => void): () => void;

@@ -8,8 +8,8 @@ interface TimeProps {
   /** In RFC 3339. Null or undefined: it has not happened yet. */
   readonly at: string | null | undefined;
   /**
-   * `relative`: "3 minutes ago" within a day, otherwise the date. `exact`: to the second, for logs. `both`: the exact time and,
-   * within a day, the relative one before it. The tooltip always has the exact time.
+   * `relative`: "3 minutes ago" within a day, otherwise the date. `exact`: to the second, for logs. `both`: the exact time
+   * and, within a day, the relative one before it. The tooltip always has the exact time.
    */
   readonly show?: "relative" | "exact" | "both";
   /** The text shown when there is no time. */

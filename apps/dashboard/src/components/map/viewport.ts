@@ -174,7 +174,7 @@ export function tilesOf(view: Viewport, size: Size): readonly PlacedTile[] {
     const x = left + (index % columns);
     const y = top + Math.floor(index / columns);
     const at = toScreen({ x: x / count, y: y / count }, view, size);
-    // Columns repeat around the world; rows end at the poles.
+    // Columns repeat around the world; rows end at the top and at the bottom of the projection.
     return { z, x: ((x % count) + count) % count, y, left: at.x, top: at.y, side };
   }).filter(({ y }) => y < count);
 }

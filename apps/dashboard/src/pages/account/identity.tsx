@@ -37,7 +37,7 @@ export function Identity({ account: { identity }, provider }: IdentityProps) {
             <Time at={identity.last_used_at} show="relative" />.
           </>
         )}{" "}
-        Signing out here does not sign you out there.
+        Signing out here signs you out there only if this session began there.
       </p>
     </section>
   );

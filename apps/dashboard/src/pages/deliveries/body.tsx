@@ -43,8 +43,8 @@ function bytesOf({ encoding, text }: ShownBytes): Uint8Array {
 }
 
 /**
- * Returns JSON with line breaks. Undefined: the text is not JSON, or has 16 digits in a row, which may be a number that parsing
- * would change.
+ * Returns JSON with line breaks. Undefined: the text is not JSON, or has 16 digits in a row, which may be a number that
+ * parsing would change.
  */
 function formatJson(text: string): string | undefined {
   try {

@@ -16,12 +16,13 @@ import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
 import { usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { withParameter } from "../scope.ts";
 import { DeliveryTable } from "./delivery-table.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { type FilterTexts, queryOf, readFilters, withCursor, withFilters } from "./filters.ts";
+import { type FilterTexts, queryOf, readFilters, withFilters } from "./filters.ts";
 import { useLive } from "./live.ts";
 import { DeliveriesOverTime } from "./over-time.tsx";
 import { ResendDialog } from "./resend-dialog.tsx";
@@ -219,6 +220,7 @@ function useDeliveryList(
   hasSelection: boolean,
 ) {
   const [search, setSearch] = useSearchParams();
+  const { paging } = useUrlState();
   const target = {
     params: { system_id: access.systemId, partner_id: access.partnerId },
     query: endpointId === undefined ? {} : { endpoint_id: endpointId },
@@ -235,7 +237,6 @@ function useDeliveryList(
   const refresh = () => void list.refetch();
   // Only the first page is updated live, because new rows appear only there.
   const live = useLive({ target, isOn: isLive && cursor === undefined, hasSelection, refresh });
-  const next = list.data?.next_cursor;
   return {
     target,
     filters,
@@ -245,8 +246,7 @@ function useDeliveryList(
       onChange();
       setSearch(withFilters(search, wanted));
     },
-    onPrevious: cursor === undefined ? undefined : () => history.back(),
-    onNext: next === undefined ? undefined : () => setSearch(withCursor(search, next)),
+    ...paging(list.data?.next_cursor),
   };
 }
 

@@ -31,13 +31,6 @@ export function withFilters(search: URLSearchParams, filters: FilterTexts): URLS
   return next;
 }
 
-/** Returns the address's parameters for the page behind a cursor. */
-export function withCursor(search: URLSearchParams, cursor: string): URLSearchParams {
-  const next = new URLSearchParams(search);
-  next.set("cursor", cursor);
-  return next;
-}
-
 /** Returns the filters with the type that the client needs. */
 export function queryOf(filters: FilterTexts): DeliveryFilters {
   return filters as DeliveryFilters; // texts from the address, which the server checks

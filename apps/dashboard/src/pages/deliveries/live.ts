@@ -6,7 +6,7 @@ import type { WebhookTarget } from "../webhook/webhook-client.ts";
 
 /** The least milliseconds between two reads of the page, however many changes there are. */
 const REFRESH_INTERVAL_MS = 1_000;
-/** Milliseconds before a stream that the server has refused is requested again. Too low: a restarting server gets more requests. */
+/** Milliseconds before a refused stream is requested again. Too low: a server that restarts gets more requests. */
 const REOPEN_INTERVAL_MS = 5_000;
 /** Pixels from the top within which a reader is assumed to watch new rows. */
 const TOP_PX = 120;

@@ -17,13 +17,13 @@ interface RequestTableProps {
   readonly isPending: boolean;
   readonly openId: string | undefined;
   readonly onOpen: (id: string) => void;
-  readonly onNewest: (() => void) | undefined;
-  readonly onOlder: (() => void) | undefined;
+  readonly onPrevious: (() => void) | undefined;
+  readonly onNext: (() => void) | undefined;
 }
 
 /** A table of one page of the request log. */
 export function RequestTable(props: RequestTableProps) {
-  const { page, keys, openId, hasFilters } = props;
+  const { page, keys, openId, hasFilters, onPrevious, onNext, isPending } = props;
   return (
     <div class="stack">
       <Table
@@ -47,9 +47,7 @@ export function RequestTable(props: RequestTableProps) {
           Looked back to <Time at={page.searched_to} />. There may be older requests: go on with “Older”.
         </Notice>
       )}
-      {page !== undefined && (page.data.length > 0 || props.onOlder !== undefined || props.onNewest !== undefined) && (
-        <Pager summary="" onPrevious={props.onNewest} onNext={props.onOlder} isPending={props.isPending} />
-      )}
+      {page !== undefined && <Pager summary="" {...{ onPrevious, onNext, isPending }} />}
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { keepPreviousData, useQuery } from "../../api/queries.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type PageScope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
 import { readFilters, type RequestFilters, withFilters } from "./filters.ts";
@@ -31,6 +32,7 @@ const LIVE_INTERVAL_MS = 2_000;
 
 function Requests({ scope }: { readonly scope: PageScope }) {
   const [search, setSearch] = useSearchParams();
+  const { paging } = useUrlState();
   const filters = readFilters(search);
   const cursor = search.get("cursor") ?? undefined;
   const openId = search.get("request") ?? undefined;
@@ -44,8 +46,7 @@ function Requests({ scope }: { readonly scope: PageScope }) {
     placeholderData: keepPreviousData,
   });
   const change = (next: RequestFilters) => setSearch((before) => withFilters(before, next), { replace: true });
-  const set = (name: "request" | "cursor", value: string | undefined) =>
-    setSearch((before) => withParameter(before, name, value));
+  const open = (id: string | undefined) => setSearch((before) => withParameter(before, "request", id));
   const hasFilters = Object.keys(filters).length > 0;
   return (
     <>
@@ -58,7 +59,7 @@ function Requests({ scope }: { readonly scope: PageScope }) {
         keys={keys}
         onChange={change}
         count={data === undefined ? "" : `${data.data.length} ${data.data.length === 1 ? "request" : "requests"}`}
-        onFind={(id) => set("request", id)}
+        onFind={open}
       />
       <RequestTable
         page={data}
@@ -67,13 +68,12 @@ function Requests({ scope }: { readonly scope: PageScope }) {
         keys={keys}
         hasFilters={hasFilters}
         isPending={isPlaceholderData}
-        onOpen={(id) => set("request", id)}
+        onOpen={open}
         openId={openId}
-        onNewest={cursor === undefined ? undefined : () => set("cursor", undefined)}
-        onOlder={data?.next_cursor === undefined ? undefined : () => set("cursor", data.next_cursor)}
+        {...paging(data?.next_cursor)}
       />
       {openId !== undefined && (
-        <RequestDetails key={openId} id={openId} scope={scope} keys={keys} onClose={() => set("request", undefined)} />
+        <RequestDetails key={openId} id={openId} scope={scope} keys={keys} onClose={() => open(undefined)} />
       )}
     </>
   );
