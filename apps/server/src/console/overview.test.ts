@@ -13,6 +13,7 @@ import { updateFeedHealth, updateSourceHealth } from "../feeds/gbfs/health-queri
 import { revokeKey } from "../partners/keys/service.ts";
 import { openRequestLog } from "../partners/request-log/service.ts";
 import { createPartner } from "../partners/service.ts";
+import { suspendPartner } from "../partners/suspend-or-remove.ts";
 import { statement } from "../storage/db/statement.ts";
 
 let app: TestApp;
@@ -21,6 +22,7 @@ let operator: SignedIn;
 let otherPartner: string;
 let busy: string;
 let revoked: string;
+let suspended: string;
 
 const { feeds, partnerOverview, systemOverview } = consoleContract;
 const MINUTE_MS = 60_000;
@@ -28,7 +30,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 // Sets up a partner with an endpoint that has failed all night and with a key of 10 requests a minute that was refused
-// twice. Another partner uses a revoked key.
+// twice. Another partner uses a revoked key. A third one was suspended after a request of its had failed.
 beforeAll(async () => {
   app = await startTestApp();
   viewer = await signIn(app, { partnerId: app.partnerId, role: "viewer" });
@@ -38,12 +40,15 @@ beforeAll(async () => {
   busy = (await app.issue({ name: "Busy", rateLimit: 10, expiresAt: new Date(app.clock() + 5 * DAY_MS) })).id;
   revoked = (await app.issue({ partnerId: otherPartner })).id;
   await revokeKey(context, app.systemId, revoked);
-  await logRequests();
+  suspended = (await createPartner(context, app.systemId, "Suspended")).id;
+  const beforeSuspension = (await app.issue({ partnerId: suspended })).id;
+  await suspendPartner(context, app.systemId, suspended);
+  await logRequests(beforeSuspension);
   await insertWebhooks();
 });
 afterAll(() => app.close());
 
-async function logRequests(): Promise<void> {
+async function logRequests(beforeSuspension: string): Promise<void> {
   const log = openRequestLog({ db: app.db, onUnlogged: () => undefined, onError: () => undefined });
   const add = (keyId: string, partnerId: string, ago: number, status: number) =>
     log.record({
@@ -55,6 +60,7 @@ async function logRequests(): Promise<void> {
   for (let n = 0; n < 2; n++) add(busy, app.partnerId, 5 * MINUTE_MS, 429);
   add(busy, app.partnerId, 2 * HOUR_MS, 200);
   for (let n = 0; n < 3; n++) add(revoked, otherPartner, 0, 401);
+  add(beforeSuspension, suspended, 20 * MINUTE_MS, 404);
   await log.close();
 }
 
@@ -220,10 +226,10 @@ it("a partner without an address is told so, and sees nothing of others", async 
   expect((await viewer.call("GET", `${system()}/overview`)).status).toBe(404);
 });
 
-it("the operator sees whose keys and endpoints need attention, what waits, and which keys are refused", async () => {
+it("the operator sees whose keys and endpoints need attention, what waits, and which keys are used although they are refused", async () => {
   const { checks, hour, backlog, endpoints, workers, refused, requests } = await operatorSees();
-  expect(hour).toEqual({ requests: 15, client_errors: 3, server_errors: 0, rate_limited: 2 });
-  expect(requests.reduce((sum, each) => sum + each, 0)).toBe(15);
+  expect(hour).toEqual({ requests: 16, client_errors: 4, server_errors: 0, rate_limited: 2 });
+  expect(requests.reduce((sum, each) => sum + each, 0)).toBe(16);
   expect({ backlog: { ...backlog, oldest_due_at: undefined }, endpoints, workers }).toEqual({
     backlog: { pending: 1, held: 1, is_complete: true, oldest_due_at: undefined },
     endpoints: { active: 0, failing: 1, paused: 0 },

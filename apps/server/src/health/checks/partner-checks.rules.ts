@@ -234,6 +234,8 @@ export interface KeyFacts {
   /** When the key was first sent in a URL or over plain HTTP. */
   readonly compromised_at: Date | null;
   readonly last_used_at: Date | null;
+  /** When its partner was suspended or removed. */
+  readonly partner_suspended_at: Date | null;
   /** Made by the partner's own people, who gave it its expiry. */
   readonly made_by_partner: boolean;
   readonly rateLimit: number;

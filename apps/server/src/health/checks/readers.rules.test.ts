@@ -8,6 +8,7 @@ const nobody = { partner_id: null, partner_name: null };
 const key: KeyFacts = {
   ...{ id: "key_1", name: null, last4: "abcd", rateLimit: 60, status: "active", made_by_partner: false, ...nobody },
   ...{ expires_at: new Date(now + 86_400_000), revoked_at: null, compromised_at: null, last_used_at: null },
+  partner_suspended_at: null,
 };
 const paused = (reason: EndpointFacts["pause_reason"]): EndpointFacts => ({
   ...{ status: "paused", pause_reason: reason, paused_at: new Date(now), failing_since: null },
