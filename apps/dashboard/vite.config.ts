@@ -14,7 +14,10 @@ const CHUNKS = [
     test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|pick|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/([^/]+\.|gbfs\/feed-check))|contract\/src\/alert-words|@tanstack|^\0/,
   },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
-  { name: "lists", test: /\/components\/(bytes|filters|instant|pager)|\/operator\/item-page|\/audit\/act-columns/ },
+  {
+    name: "lists",
+    test: /\/components\/(bytes|filters|instant|pager)|\/operator\/(item-page|fleet-list)|\/audit\/act-columns/,
+  },
   { name: "chart", test: /\/components\/chart/ },
   // The time range of charts, a separate group because the pages of requests and deliveries need it without the city.
   { name: "range", test: /\/pages\/(city\/(range|times)|requests\/requests-over-time)/ },
