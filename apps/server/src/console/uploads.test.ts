@@ -243,7 +243,7 @@ it("what a killed process has written is undone, and the import is begun anew", 
   await post(`/${upload?.id ?? ""}/start`, {});
   // The import looks as if its process was killed in the middle: two rides are written, and its status stays `running`.
   const part = await trips.write("part.csv", examples.lyft.split("\n").slice(0, 3).join("\n"));
-  await trips.import([part], { importId: "import_killed", clock: app.clock });
+  await trips.import([part], { importId: "import_killed", clock: app.clock, ids: app.ids });
   const cutOff = statement("test.uploads.cutOff", "update imports set status = 'running' where id = 'import_killed'");
   await app.db.query(cutOff);
   const killed = statement(
@@ -266,7 +266,7 @@ it("what a killed process has written is undone, and the import is begun anew", 
 it("what a killed process has written is undone, and the import is begun anew, if the undo was interrupted too", async () => {
   const upload = await tried(CSV);
   await post(`/${upload?.id ?? ""}/start`, {});
-  await trips.import([await trips.write("all.csv", CSV)], { importId: "import_halfway", clock: app.clock });
+  await trips.import([await trips.write("all.csv", CSV)], { importId: "import_halfway", clock: app.clock, ids: app.ids });
   const stop = () => {
     throw new Error("the service stops");
   };
@@ -283,7 +283,7 @@ it("what a killed process has written is undone, and the import is begun anew, i
 it("an import that is undone while its process is away does not come back", async () => {
   const upload = await tried(CSV);
   await post(`/${upload?.id ?? ""}/start`, {});
-  await trips.import([await trips.write("all.csv", CSV)], { importId: "import_taken", clock: app.clock });
+  await trips.import([await trips.write("all.csv", CSV)], { importId: "import_taken", clock: app.clock, ids: app.ids });
   await undoImport({ ...app, actor: "test", onProgress: () => undefined }, app.systemId, "import_taken");
   const left = statement("test.uploads.left", "update trip_uploads set import_id = 'import_taken'");
   await app.db.query(left);
