@@ -242,6 +242,8 @@ it("who goes on typing elsewhere in a refused zone stays there", async () => {
   const file = { name: "zones.geojson", mimeType: "application/geo+json", buffer: Buffer.from(JSON.stringify(zone)) };
   await page.getByLabel("GeoJSON file").setInputFiles(file);
   await page.getByRole("button", { name: "Import 1 zone" }).click();
+  // Until the import is over, no other change is sent.
+  await page.getByText("Saved. The feeds show it within a minute.").waitFor();
   await page.getByRole("button", { name: "Change Old harbour" }).first().click();
   const speed = page.getByLabel("Top speed in km/h").first();
   await speed.fill("-1");
