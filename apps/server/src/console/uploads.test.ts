@@ -266,7 +266,11 @@ it("what a killed process has written is undone, and the import is begun anew", 
 it("what a killed process has written is undone, and the import is begun anew, if the undo was interrupted too", async () => {
   const upload = await tried(CSV);
   await post(`/${upload?.id ?? ""}/start`, {});
-  await trips.import([await trips.write("all.csv", CSV)], { importId: "import_halfway", clock: app.clock, ids: app.ids });
+  await trips.import([await trips.write("all.csv", CSV)], {
+    importId: "import_halfway",
+    clock: app.clock,
+    ids: app.ids,
+  });
   const stop = () => {
     throw new Error("the service stops");
   };
