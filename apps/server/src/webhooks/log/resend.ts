@@ -338,10 +338,7 @@ export async function startResend(
       ...("ids" in choice ? {} : { filters: { ...choice.filter } }),
     };
     await recordEndpointAct(context, tx, systemId, "webhook.resent", endpoint.id, detail);
-    return describe(
-      (await findBulkResend(tx, systemId, endpoint.id, row.id)) ?? { ...row, is_behind: false },
-      endpoint,
-    );
+    return showResend({ db: tx }, scope, row.id);
   });
 }
 
