@@ -1,3 +1,4 @@
+import { MAX_MAIL_ADDRESS, MAX_PERSON_NAME } from "@bikeshare/contract";
 import { normalizedEmail } from "../people/people.rules.ts";
 
 /** A person's identity at the provider, from its signed token. */
@@ -21,10 +22,6 @@ export interface Identity {
 /** Milliseconds by which the provider's clock and this one's may differ. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
-/** Maximum characters of a person's name, as in the contract. */
-const MAX_NAME_LENGTH = 100;
-const MAX_EMAIL_LENGTH = 254;
-
 /** Maximum characters of a provider's id of an account, as OpenID Connect bounds them. */
 const MAX_SUBJECT_LENGTH = 255;
 
@@ -47,13 +44,13 @@ export function identityOf(
 ): Identity {
   const { sub, email, name, auth_time: authTime } = claims;
   const isAddress =
-    typeof email === "string" && email.length <= MAX_EMAIL_LENGTH && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email);
+    typeof email === "string" && email.length <= MAX_MAIL_ADDRESS && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email);
   const isName = typeof name === "string" && /^[^\p{C}\p{Z}](?:[^\p{C}]*[^\p{C}\p{Z}])?$/u.test(name);
   return {
     issuer,
     subject: sub,
     email: isAddress && isVerified(claims) ? normalizedEmail(email) : undefined,
-    name: isName && name.length <= MAX_NAME_LENGTH ? name : undefined,
+    name: isName && name.length <= MAX_PERSON_NAME ? name : undefined,
     authenticatedAt: typeof authTime === "number" ? authTime * 1000 : undefined,
     idToken,
   };

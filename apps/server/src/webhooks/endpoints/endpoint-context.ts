@@ -1,4 +1,4 @@
-import { type DeliveryName, deliveryNames } from "@bikeshare/contract";
+import { type DeliveryName, deliveryNames, MAX_MAIL_ADDRESS } from "@bikeshare/contract";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
@@ -168,7 +168,7 @@ export function readEvents(
 
 /** Tells whether a text can be a mail address. It is strict, so that no second recipient or header fits in. */
 export function isMailAddress(text: string): boolean {
-  return text.length <= 254 && /^[^\s\p{C}@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/u.test(text);
+  return text.length <= MAX_MAIL_ADDRESS && /^[^\s\p{C}@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/u.test(text);
 }
 
 /** Why an endpoint is paused, in words. */
