@@ -8,7 +8,7 @@ import { EmptyState } from "../../components/empty-state.tsx";
 import { TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { type Column, Table } from "../../components/table.tsx";
-import { keyName } from "../key-name.ts";
+import { keyName, ownerName } from "../key-name.ts";
 import { addressIn, type PageScope, withParameter } from "../scope.ts";
 
 interface CallersProps {
@@ -94,7 +94,7 @@ function callerColumns(
 ): readonly Column<Caller>[] {
   const [method = "", route = ""] = called.split(" ");
   return [
-    { id: "partner", title: "Partner", cell: ({ key_id }) => keys.get(key_id)?.partner_name ?? "operator" },
+    { id: "partner", title: "Partner", cell: ({ key_id, partner_id }) => ownerName(partner_id, keys.get(key_id)) },
     {
       id: "key",
       title: "Key",

@@ -3,7 +3,7 @@ import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Notice } from "../../components/notice.tsx";
-import { keyName } from "../key-name.ts";
+import { keyName, ownerName } from "../key-name.ts";
 import { addressIn, type PageScope } from "../scope.ts";
 
 interface DeprecatedCallsProps {
@@ -53,11 +53,9 @@ interface CallingKeyProps {
 
 function CallingKey({ call, scope, shown }: CallingKeyProps) {
   const [method = "", route = ""] = call.route.split(" ");
-  // Until the keys are loaded, a partner's name is unknown and its id stands for it.
-  const owner = call.partner_id === null ? "operator" : (shown?.partner_name ?? call.partner_id);
   return (
     <Link href={addressIn(scope, "requests", { key_id: call.key_id, method, route })}>
-      {scope.partnerId === undefined && `${owner}: `}
+      {scope.partnerId === undefined && `${ownerName(call.partner_id, shown)}: `}
       {shown === undefined ? call.key_id : keyName(shown)}
     </Link>
   );
