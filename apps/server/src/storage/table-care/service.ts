@@ -11,7 +11,10 @@ const INTERVAL_MS = 5_000;
 const CANCEL_INTERVAL_MS = 100;
 /** Minimum pages of a table to vacuum. PostgreSQL reads smaller tables quickly even without statistics. */
 const MIN_PAGES = 100;
-/** A table is left alone for this many times as long as its vacuum took: its vacuums use at most a twentieth of one core. */
+/**
+ * A table is left alone for this many times as long as its vacuum took, and all tables for as many times as their search
+ * took: each uses at most a twentieth of one core. A distributed database searches thousands of shards on every node.
+ */
 const REST_FACTOR = 20;
 /**
  * Minimum time for which a table is left alone after a vacuum. Doubled after each vacuum in a row that leaves the table
@@ -43,6 +46,7 @@ interface Rest {
 export function startTableCare(options: TableCareOptions): PeriodicWork {
   const { db, monotonic, onError, watch, minPages = MIN_PAGES } = options;
   const rests = new Map<string, Rest>();
+  let searchAfter = -Infinity;
   let cancel: (() => Promise<unknown>) | undefined;
   let isClosed = false;
 
@@ -62,7 +66,10 @@ export function startTableCare(options: TableCareOptions): PeriodicWork {
       }
     });
   const work = async () => {
+    const searchBegun = monotonic();
+    if (searchBegun < searchAfter) return;
     const neglected = await listNeglectedTables(db, { minPages });
+    searchAfter = searchBegun + REST_FACTOR * (monotonic() - searchBegun);
     const names = new Set(neglected.map(({ name }) => name));
     for (const [name, { until }] of rests) if (!names.has(name) && monotonic() >= until) rests.delete(name);
     for (const { name } of neglected) {

@@ -76,6 +76,34 @@ it("a service mends what PostgreSQL knows of a table that was filled and left, a
   }
 });
 
+it("rests for twenty times as long as the search took", async () => {
+  let now = 0;
+  let searches = 0;
+  const db: Database = {
+    ...database.db,
+    query(named, values) {
+      const isSearch = named.name.startsWith("tableCare.neglected");
+      if (isSearch) {
+        searches += 1;
+        now += 1_000;
+      }
+      return isSearch ? Promise.resolve([]) : database.db.query(named, values);
+    },
+  };
+  const care = startTableCare({ db, monotonic: () => now, onError: () => undefined });
+  try {
+    await until(() => Promise.resolve(searches === 1));
+    now = 19_999;
+    await care.runOnce();
+    expect(searches).toBe(1);
+    now = 20_000;
+    await care.runOnce();
+    expect(searches).toBe(2);
+  } finally {
+    await care.close();
+  }
+});
+
 it("whoever cares for tables need not own them: what cannot be done is left to the service", async () => {
   await careForTables(database.db.connectionString, ["rides", "no_such_table"]);
   await careForTables(database.db.connectionString, ["rides"]);
