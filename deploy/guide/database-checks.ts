@@ -1,5 +1,5 @@
 /*
- * Checks of what the pages promise about databases: recovery to an instant, the loss of the primary, and distribution over
+ * Checks of what the guide's pages promise about databases: recovery to an instant, the loss of the primary, and distribution over
  * machines.
  */
 import assert from "node:assert/strict";

@@ -59,6 +59,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     GBFS_SYNC_URL: "https://feeds.example.com/gbfs.json?key=x",
     GBFS_SYNC_EVERY: "2m",
     GBFS_STALE_AFTER: "3h",
+    GBFS_STATION_STALE_AFTER: "2d",
     WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8, ::1",
     WEBHOOK_ALLOW_PORTS: "443, 1024-65535",
     SMTP_URL: "smtp://user:pass@mail.example.com:587",
@@ -85,6 +86,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     secretsFile: "/srv/secrets.json",
     gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", intervalMs: 120_000 },
     gbfsStaleAfterMs: 10_800_000,
+    stationStaleAfterMs: 172_800_000,
     webhooks: {
       allowNetworks: new NetworkList(["127.0.0.0/8", "::1"]),
       allowPorts: [
@@ -121,6 +123,7 @@ it("takes an empty variable for one that is not set", () => {
     "GBFS_SYNC_URL",
     "GBFS_SYNC_EVERY",
     "GBFS_STALE_AFTER",
+    "GBFS_STATION_STALE_AFTER",
     "WEBHOOK_ALLOW_NETWORKS",
     "WEBHOOK_ALLOW_PORTS",
     "SMTP_URL",
@@ -154,6 +157,7 @@ it.each([
   ["RATE_LIMIT_PER_MINUTE", "1e3", "integer from 1 to"],
   ["RATE_LIMIT_PER_MINUTE", "unlimited", "integer from 1 to"],
   ["GBFS_STALE_AFTER", "30s", "duration from 1m to 30d"],
+  ["GBFS_STATION_STALE_AFTER", "5m", "duration from 10m to 30d"],
   ["GBFS_SYNC_EVERY", "0s", "duration from 1s to 1d"],
   ["GBFS_SYNC_EVERY", "2d", "duration from 1s to 1d"],
   ["GBFS_SYNC_EVERY", "30", "duration from 1s to 1d"],

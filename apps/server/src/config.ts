@@ -138,6 +138,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     gbfsSync: readFeed(read),
     /** The age at which the data of a feed are stale; undefined: it follows from each feed's `ttl`. */
     gbfsStaleAfterMs: read("GBFS_STALE_AFTER", undefined, optional(duration("1m", "30d"))),
+    /** The time without a report of a station after which it is stale; undefined: it never is. */
+    stationStaleAfterMs: read("GBFS_STATION_STALE_AFTER", undefined, optional(duration("10m", "30d"))),
     /** How long a ride may be under way before the operator is warned. */
     longRideAfterMs: read("LONG_RIDE_AFTER", 24 * 3_600_000, duration("1h", "30d")),
     backups: readBackups(read, path),

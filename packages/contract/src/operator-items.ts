@@ -330,7 +330,7 @@ export const alertUpsert = item("AlertUpsert", {
 });
 export type AlertUpsert = z.infer<typeof alertUpsert>;
 
-/** Names an alert that is over. */
+/** Names an alert to be ended. */
 export const alertEnd = item("AlertEnd", { id: givenIdentifier });
 export type AlertEnd = z.infer<typeof alertEnd>;
 

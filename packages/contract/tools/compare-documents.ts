@@ -65,7 +65,7 @@ function compareOperation(old: Operation, now: Operation, comparison: Comparison
   return breaks;
 }
 
-/** Tells whether every key with the scope needed before also has the new `scope`. `any`: a partner's key with any scope. */
+/** Tells whether every key with the scope needed before also has the new `scope`. `any`: a partner's key with any scope; `none`: no key. */
 function isLetIn(needed: string | undefined, scope: string | undefined): boolean {
   if (scope === needed || scope === "none") return true;
   return scope === "any" && needed !== "none" && needed !== "operator";

@@ -3,7 +3,7 @@ import { freeDocks, standsInDock, stationState } from "./station.ts";
 
 const works = { is_installed: true, is_renting: true, is_returning: true, was_installed: true, absent_snapshots: 0 };
 const online = { status: "online", offline_reason: null } as const;
-const offline = (offline_reason: "flags" | "operator" | "removed_from_source") =>
+const offline = (offline_reason: "flags" | "operator" | "removed_from_source" | "stale") =>
   ({ status: "offline", offline_reason }) as const;
 
 describe("a station's state follows from its flags", () => {
@@ -18,16 +18,25 @@ describe("a station's state follows from its flags", () => {
       { ...works, is_installed: false, was_installed: false },
       { status: "planned", offline_reason: null },
     ],
+    ["it does not report", { ...works, is_silent: true }, offline("stale")],
+    ["it neither works nor reports", { ...works, is_installed: false, is_silent: true }, offline("flags")],
+    [
+      "two snapshots lack it, and it was silent",
+      { ...works, absent_snapshots: 2, is_silent: true },
+      offline("removed_from_source"),
+    ],
     ["one snapshot lacks it", { ...works, absent_snapshots: 1 }, online],
     ["two snapshots in a row lack it", { ...works, absent_snapshots: 2 }, offline("removed_from_source")],
   ] as const)("when %s", (_, signs, state) => {
     expect(stationState(undefined, signs)).toEqual(state);
     expect(stationState(online, signs)).toEqual(state);
     expect(stationState(offline("removed_from_source"), signs)).toEqual(state);
+    expect(stationState(offline("stale"), signs)).toEqual(state);
   });
 
   test("but the operator's word stands", () => {
     expect(stationState(offline("operator"), works)).toEqual(offline("operator"));
+    expect(stationState(offline("operator"), { ...works, is_silent: true })).toEqual(offline("operator"));
     expect(stationState({ status: "removed", offline_reason: null }, works)).toEqual({
       status: "removed",
       offline_reason: null,

@@ -3,7 +3,10 @@
  * docks. A snapshot is all of a feed as it was at one time.
  */
 
-/** The usual lifecycle of a station: `planned` → `online` ⇄ `offline` → `removed`. `stationState` has every transition. */
+/**
+ * The usual lifecycle of a station: `planned` → `online` ⇄ `offline` → `removed`. `stationState` decides it by the feed; the
+ * operator's commands set `removed` and the reason `operator`.
+ */
 export interface StationState {
   readonly status: "planned" | "online" | "offline" | "removed";
   readonly offline_reason: "flags" | "operator" | "removed_from_source" | "stale" | null;
@@ -25,10 +28,12 @@ export interface StationSigns {
   readonly was_installed: boolean;
   /** The number of newest good snapshots in a row that did not contain the station. */
   readonly absent_snapshots: number;
+  /** Whether the station itself has not reported for longer than the operator permits. Default: false. */
+  readonly is_silent?: boolean;
 }
 
 /**
- * Returns the state of a station that a feed describes. It depends on the present signs only, not on their order, with two
+ * Returns the state of a station that a feed describes. It depends on the signs only, not on the state before, with two
  * exceptions: `removed` is final, and a station that the operator took offline stays offline until the operator ends that.
  * @param held the station's present state; undefined for a new station
  */
@@ -40,7 +45,9 @@ export function stationState(held: StationState | undefined, signs: StationSigns
   }
   if (!signs.is_installed && !signs.was_installed) return { status: "planned", offline_reason: null };
   const works = signs.is_installed && (signs.is_renting || signs.is_returning);
-  return works ? { status: "online", offline_reason: null } : { status: "offline", offline_reason: "flags" };
+  if (!works) return { status: "offline", offline_reason: "flags" };
+  if (signs.is_silent === true) return { status: "offline", offline_reason: "stale" };
+  return { status: "online", offline_reason: null };
 }
 
 /**

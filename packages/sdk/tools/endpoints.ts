@@ -26,7 +26,7 @@ type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 /** The file of the command line's endpoints. */
 export const endpointsFile = new URL("../src/cli/endpoints.generated.ts", import.meta.url);
 
-/** Paging parameters. The client sets them itself for a list with page numbers. */
+/** The paging parameters. Lists with page numbers have no options for them, because the client sets them itself. */
 const PAGING = ["page", "limit", "cursor"];
 
 /** Returns the text of src/cli/endpoints.generated.ts, made from the contract. */

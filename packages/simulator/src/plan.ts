@@ -147,8 +147,8 @@ function rideEnd(chance: number): PlannedRide["end"] {
 }
 
 /**
- * Returns a number that is greater for stations nearer to the centre, which is a station of the region `centre`. It serves
- * to compare two stations only; `centralityOf` returns a share from 0 to 1.
+ * Returns a number that is greater for stations nearer to the centre: the first station of the region `centre`. Only its
+ * order has a meaning.
  */
 function centrality(city: City, station: CityStation): number {
   const middle = city.stations.find(({ regionId }) => regionId === "centre") ?? city.stations[0];

@@ -22,7 +22,7 @@ interface SimulationOptions {
   readonly newKey: () => string;
   /** What the service has already; undefined: everything is created. */
   readonly observed: ObservedCity | undefined;
-  /** Rides that were under way when the city's history was made. They go on. Other rides in `observed` are ended. */
+  /** Rides that were under way at the end of the generated history. They go on. Other rides in `observed` are ended. */
   readonly underWay?: readonly RideUnderWay[] | undefined;
   readonly onAnswer?: OnAnswer;
 }

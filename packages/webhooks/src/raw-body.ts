@@ -54,6 +54,7 @@ export type TooLarge = typeof TOO_LARGE;
 export interface BodyBuffer {
   /** Adds a chunk. @returns false if the body is too large; then nothing is kept any more */
   add(chunk: Uint8Array): boolean;
+  /** Returns the joined chunks. Not to be called once a body was too large. */
   bytes(): Uint8Array;
 }
 

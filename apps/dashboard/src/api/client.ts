@@ -37,8 +37,11 @@ type Client<Contract> = {
 
 export type ConsoleClient = Client<typeof consoleContract>;
 
-/** Earlier responses by address, each with its ETag: a 304 returns the body stored here. */
+/** Earlier responses by address, the latest last, each with its ETag: a 304 returns the body stored here. */
 type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
+
+/** Too low: responses that did not change are sent again. Too high: a page that is open for days needs more memory. */
+const MAX_TAGGED = 50;
 
 export interface ClientOptions {
   /** The CSRF token for requests that change data; undefined before the sign-in. */
@@ -104,7 +107,7 @@ async function send(
   const known = method === "GET" ? options.tagged.get(address) : undefined;
   const response = await reach(address, options, {
     method,
-    // Lets the page cancel its request, which is not a failure.
+    // Lets the page cancel its request: `send` then throws the browser's AbortError, and the connection does not count as lost.
     ...(request.signal && { signal: request.signal }),
     ...(body !== undefined && { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
     headers: {
@@ -129,7 +132,10 @@ async function send(
 async function readBody(response: Response, address: string, tagged: Tagged): Promise<unknown> {
   const body: unknown = await response.json().catch(unlessCancelled("The response was incomplete. Try again."));
   const etag = response.headers.get("etag");
-  if (etag !== null) tagged.set(address, { etag, body });
+  if (etag === null) return body;
+  tagged.delete(address);
+  tagged.set(address, { etag, body });
+  for (const oldest of tagged.keys()) if (tagged.size > MAX_TAGGED) tagged.delete(oldest);
   return body;
 }
 

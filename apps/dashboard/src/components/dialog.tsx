@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 import "./dialog.css";
@@ -15,7 +15,6 @@ interface DialogProps {
 /** A question or a form above the page. The browser keeps the focus inside, and returns it when the dialog closes. */
 export function Dialog({ title, isOpen, onClose, children, actions }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
-  const isPressedOutside = useRef(false);
   const id = useId();
   useEffect(() => {
     const dialog = ref.current;
@@ -24,16 +23,7 @@ export function Dialog({ title, isOpen, onClose, children, actions }: DialogProp
     else dialog.close();
   }, [isOpen]);
   return (
-    <dialog
-      ref={ref}
-      class="dialog"
-      aria-labelledby={id}
-      onClose={onClose}
-      // Closes on a press outside the box, whose target is the dialog itself, because the box fills the dialog. A drag that
-      // selects text and ends outside the box is a click on the dialog too. It begins inside and closes nothing.
-      onPointerDown={(event) => (isPressedOutside.current = event.target === ref.current)}
-      onClick={(event) => event.target === ref.current && isPressedOutside.current && ref.current?.close()}
-    >
+    <dialog ref={ref} class="dialog" aria-labelledby={id} onClose={onClose} {...useCloseOutside(ref)}>
       {isOpen && (
         <div class="dialog-box">
           <header class="dialog-head">
@@ -48,4 +38,19 @@ export function Dialog({ title, isOpen, onClose, children, actions }: DialogProp
       )}
     </dialog>
   );
+}
+
+/**
+ * Returns listeners that close a dialog on a press outside its box. The target of such a press is the dialog itself, because
+ * the box fills the dialog. A drag that selects text and ends outside the box is a click on the dialog too. It begins inside
+ * and closes nothing.
+ */
+export function useCloseOutside(ref: RefObject<HTMLDialogElement | null>) {
+  const isPressedOutside = useRef(false);
+  return {
+    onPointerDown: (event: Event) => void (isPressedOutside.current = event.target === ref.current),
+    onClick: (event: Event) => {
+      if (event.target === ref.current && isPressedOutside.current) ref.current?.close();
+    },
+  };
 }

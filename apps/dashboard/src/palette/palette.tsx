@@ -1,5 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
+import { useCloseOutside } from "../components/dialog.tsx";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 import { type Finds, useFinds } from "./palette-finds.ts";
 import { currentFirst, isCredential, type PaletteItem, paletteItems } from "./palette-items.ts";
@@ -54,13 +55,7 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
     open(items[0]);
   });
   return (
-    <dialog
-      ref={dialog}
-      class="palette"
-      aria-label="Go to"
-      onClose={onClose}
-      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
-    >
+    <dialog ref={dialog} class="palette" aria-label="Go to" onClose={onClose} {...useCloseOutside(dialog)}>
       <Results
         {...{ typed, items, index, open, finds }}
         onKeyDown={press}

@@ -2,9 +2,10 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation, useSearch } from "wouter-preact";
 import { api } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
-import { useQuery } from "../api/queries.ts";
+import { retryFailed, useQuery } from "../api/queries.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { ErrorState } from "../components/error-state.tsx";
 import { TextField } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -23,7 +24,7 @@ export class ConfirmationCancelled extends Error {
   override readonly name = "ConfirmationCancelled";
 }
 
-/** A request that waits for the reader's confirmation. */
+/** A request that waits for the reader's confirmation. Several may wait for the same one. */
 interface Pending {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -51,23 +52,20 @@ export async function withConfirmation<Result>(request: () => Promise<Result>): 
 
 /** The dialog that `withConfirmation` opens. Rendered once for all pages. */
 export function ConfirmationDialog() {
-  const [pending, setPending] = useState<Pending>();
+  const [waiting, setWaiting] = useState<readonly Pending[]>([]);
   useEffect(() => {
-    show = setPending;
+    show = (pending) => setWaiting((earlier) => [...earlier, pending]);
     return () => void (show = undefined);
   }, []);
-  const close = () => {
-    pending?.reject(new ConfirmationCancelled("Nothing changed: you did not confirm your identity."));
-    setPending(undefined);
+  const end = (endOne: (pending: Pending) => void) => {
+    for (const pending of waiting) endOne(pending);
+    setWaiting([]);
   };
+  const cancel = ({ reject }: Pending) =>
+    reject(new ConfirmationCancelled("Nothing changed: you did not confirm your identity."));
   return (
-    <Dialog title="Confirm your identity" isOpen={pending !== undefined} onClose={close}>
-      <ConfirmationForm
-        onConfirmed={() => {
-          pending?.resolve();
-          setPending(undefined);
-        }}
-      />
+    <Dialog title="Confirm your identity" isOpen={waiting.length > 0} onClose={() => end(cancel)}>
+      <ConfirmationForm onConfirmed={() => end(({ resolve }) => resolve())} />
     </Dialog>
   );
 }
@@ -77,7 +75,9 @@ type Confirmation = Parameters<typeof api.session.confirm>[0]["body"];
 
 /** Offers the ways to confirm that both the account and the service have. */
 function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void }) {
-  const { data: account } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
+  const reading = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
+  const account = reading.data;
+  const options = useSignInOptions();
   const [error, setError] = useState<string>();
   const [isPending, setIsPending] = useState(false);
   const confirm = async (prove: () => Promise<Confirmation>) => {
@@ -92,7 +92,8 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
       setIsPending(false);
     }
   };
-  const methods = useSignInOptions().data?.methods;
+  const methods = options.data?.methods;
+  const unread = reading.error ?? options.error;
   const hasPasskey = account !== undefined && methods?.passkey === true && account.passkeys.length > 0;
   return (
     <>
@@ -101,6 +102,7 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
         you.
       </p>
       {error !== undefined && <Notice tone="danger">{error}</Notice>}
+      {unread !== null && <ErrorState error={unread} onRetry={() => void retryFailed(reading, options)} />}
       {hasPasskey && (
         <Button variant="primary" pending={isPending} onClick={() => void confirm(provePasskey)}>
           Use a passkey

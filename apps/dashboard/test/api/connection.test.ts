@@ -63,3 +63,36 @@ it("a response that is cut off is a failure of the connection, after which a rea
   const { client } = connected(() => Promise.resolve(new Response('{"person":', { status: 200 })));
   await expect(client.session.get()).rejects.toThrow(ConnectionError);
 });
+
+it("the 50 responses that were read last are asked for by their ETag, and no more are kept", async () => {
+  const asked: [string, boolean][] = [];
+  const client = createClient({
+    csrfToken: () => undefined,
+    onSignedOut() {},
+    onReached() {},
+    onUnavailable() {},
+    fetch: (address, init) => {
+      const tag = new Headers(init?.headers).get("if-none-match");
+      const id = String(address).split("/").at(-1) ?? "";
+      asked.push([id, tag !== null]);
+      return Promise.resolve(
+        tag === null
+          ? Response.json({ id }, { headers: { etag: `"${id}"` } })
+          : new Response(null, { status: 304, headers: { etag: tag } }),
+      );
+    },
+  });
+  const read = async (id: number) => {
+    const params = { system_id: "main", kind: "station", id: String(id) } as const;
+    expect(await client.descriptions.get({ params })).toEqual({ id: String(id) });
+  };
+  for (let id = 0; id < 60; id++) await read(id);
+  asked.length = 0;
+  for (const id of [59, 10, 9, 11]) await read(id);
+  expect(asked).toEqual([
+    ["59", true],
+    ["10", true],
+    ["9", false],
+    ["11", true],
+  ]);
+});

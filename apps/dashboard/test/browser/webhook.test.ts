@@ -4,6 +4,7 @@ import { inspect, openBrowser } from "./browser.harness.ts";
 import { callAs, callAsOperator } from "./console-client.ts";
 import { closeStations, createPartner, type TestPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
+import { runStatement } from "./service.ts";
 
 const { world, visitWith, allow } = openBrowser();
 
@@ -250,4 +251,33 @@ it("a delivery that is refused leads to its signature, filled in, and to what is
   await inspect(page, "delivery-signature");
   await check(secret);
   await page.getByText("It fits").waitFor();
+});
+
+it("one confirmation is enough for two actions at once, and goes on where the account could not be read", async () => {
+  const { partner, console, page } = await subscribed("Confirms Once");
+  const password = "correct horse battery staple";
+  await console.account.setPassword({ body: { password } });
+  const people = `select person_id from memberships where partner_id = '${partner.id}'`;
+  await runStatement(
+    world.dataDir,
+    `update sessions set confirmed_at = confirmed_at - interval '1 hour' where person_id in (${people})`,
+  );
+  await page.goto(`/dashboard/partners/${partner.id}/webhook`);
+  const rotate = page.getByRole("button", { name: "Rotate the secret" });
+  await rotate.waitFor();
+  allow(/503/);
+  await page.route(/\/account$/, (route) => route.fulfill({ status: 503 }));
+  await rotate.evaluate((button: HTMLElement) => {
+    for (const each of button.closest("section")?.querySelectorAll("button") ?? []) each.click();
+  });
+  const dialog = page.getByRole("dialog", { name: "Confirm your identity" });
+  await dialog.getByRole("button", { name: "Try again" }).waitFor();
+  await page.unroute(/\/account$/);
+  await dialog.getByRole("button", { name: "Try again" }).click();
+  await dialog.getByLabel("Password").fill(password);
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("New secret created.").waitFor();
+  await page.getByRole("group", { name: "The newest secret" }).waitFor();
+  const { webhook } = await console.webhook.show({ params: partner.params });
+  expect(webhook?.secrets).toHaveLength(2);
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { draftOf, unreadyOf, valueOf } from "../../src/pages/gbfs/form-values.ts";
 import { zonesFrom } from "../../src/pages/gbfs/geojson.ts";
 import { priceInWords } from "../../src/pages/gbfs/price-in-words.ts";
-import { lookOf, ruleInWords } from "../../src/pages/gbfs/zone-rules.ts";
+import { indexOfZone, lookOf, ruleInWords } from "../../src/pages/gbfs/zone-rules.ts";
 
 const ring = [
   [10, 59],
@@ -95,4 +95,13 @@ test("a zone is drawn by its strongest ban", () => {
   expect(lookOf(rules).title).toBe("No parking");
   expect(lookOf([all]).title).toBe("Riding and parking");
   expect(ruleInWords([{ ...all, maximum_speed_kph: 6 }])).toBe("at most 6 km/h");
+});
+
+test("an opened zone is found in a list that others have changed, unless they changed or removed it", () => {
+  const [harbour, park, square] = ["harbour", "park", "square"].map((name) => ({ properties: { name } }));
+  expect(indexOfZone([harbour, park, square], { ...park }, 1)).toBe(1);
+  expect(indexOfZone([park, square], { ...park }, 1)).toBe(0);
+  expect(indexOfZone([park, harbour, { ...park }], { ...park }, 2)).toBe(2);
+  expect(indexOfZone([harbour, { properties: { name: "park", rules } }, square], park, 1)).toBe(-1);
+  expect(indexOfZone([], park, 0)).toBe(-1);
 });

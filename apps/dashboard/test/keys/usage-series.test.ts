@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { unzonedText } from "../../src/components/chart-scale.ts";
-import { issueOf, keyRequest, OPERATOR } from "../../src/pages/keys/new-key.ts";
+import { problemOf, keyRequest, OPERATOR } from "../../src/pages/keys/new-key.ts";
 import { daySeries, minuteSeries, routeTotals } from "../../src/pages/keys/usage-series.ts";
 
 const now = Date.parse("2026-03-01T12:30:45Z");
@@ -41,9 +41,9 @@ it("a chart by day shows days, in UTC, and one by minute shows the clock", () =>
 
 it("a new key needs an owner, and a partner's a scope; the operator's takes none", () => {
   const key = { owner: "", name: " Planner ", scopes: ["rides:read"] as const, days: "30", rate: "" };
-  expect(issueOf(key)).toMatch(/who the key is for/);
-  expect(issueOf({ ...key, owner: "partner_1", scopes: [] })).toMatch(/scope/);
-  expect(issueOf({ ...key, owner: "partner_1" })).toBeUndefined();
+  expect(problemOf(key)).toMatch(/who the key is for/);
+  expect(problemOf({ ...key, owner: "partner_1", scopes: [] })).toMatch(/scope/);
+  expect(problemOf({ ...key, owner: "partner_1" })).toBeUndefined();
   expect(keyRequest({ ...key, owner: "partner_1" }, now)).toEqual({
     partner_id: "partner_1",
     scopes: ["rides:read"],

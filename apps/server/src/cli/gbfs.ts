@@ -41,7 +41,8 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
       runOnSystem(cli(), async (context) => {
         const importId = context.ids.next("gbfs");
         const reportDirectory = reportsDirectory(context.config);
-        const settings = { ...context, ...options, location, importId, reportDirectory, isTrial };
+        const { stationStaleAfterMs } = context.config;
+        const settings = { ...context, ...options, location, importId, reportDirectory, isTrial, stationStaleAfterMs };
         const outcome = await importGbfs(context.db, settings);
         await careForTables(context.db.connectionString, FLEET_TABLES);
         for (const remark of importRemarks(outcome)) context.output.note(remark);
@@ -75,7 +76,10 @@ export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
       const signal = stopSignal(cli(), "Stopped. What was applied stays; run the same command again to complete it.");
       return runOnSystem(cli(), async (context) => {
         const onProgress = progressLine(context);
-        const outcome = await replaySnapshots({ ...context, ...options, file, onProgress, signal });
+        const { stationStaleAfterMs } = context.config;
+        const outcome = await replaySnapshots({
+          ...{ ...context, ...options, file, onProgress, signal, stationStaleAfterMs },
+        });
         await careForTables(context.db.connectionString, FLEET_TABLES);
         const { snapshots, events, failed, problems } = outcome;
         const report = await writeReport(reportsDirectory(context.config), context.ids.next("replay"), problems);
@@ -110,9 +114,10 @@ export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
         throw new UsageError(`<url> is ${JSON.stringify(url)}: it must be the http or https URL of a gbfs.json.`);
       const stopped = cli().signals.untilStopped();
       return runOnSystem(cli(), async (context) => {
+        const { gbfsStaleAfterMs: staleAfterMs, stationStaleAfterMs } = context.config;
         const following = startFollowing({
           ...context,
-          ...{ source, url, intervalMs, force, staleAfterMs: context.config.gbfsStaleAfterMs },
+          ...{ source, url, intervalMs, force, staleAfterMs, stationStaleAfterMs },
           reportDirectory: reportsDirectory(context.config),
           log: (round) => context.output.result({ object: round, text: roundText(round) }),
         });

@@ -364,7 +364,7 @@ export function combineRequests<Input>(context: IdempotencyContext, verb: Combin
     // Without a name nothing is compared with the hash, so none is computed.
     const bodyHash = name === undefined ? new Uint8Array() : hashOf(body);
     const call = { systemId, owner, items, name, bodyHash, input };
-    // While this request waits for a running one of its name, the other requests of its transaction go on.
+    // The wait for an earlier request with the same key is outside the shared transaction, so it delays no other request.
     return waitWhileRunning(context, combiner.run(call), () => runAlone(call));
   };
 }

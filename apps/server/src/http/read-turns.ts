@@ -5,9 +5,9 @@ import { READ_CONNECTIONS } from "../storage/db/read-pool.ts";
 import { callerOf } from "./authenticate.ts";
 
 /**
- * The most reads of one partner that run at the same time, however many keys and connections it uses. Twice the read
- * connections, and at least four, because PostgreSQL works on one read of each connection while the next one is on its way.
- * Too low: PostgreSQL is idle while a partner who polls fast waits. Too high: other partners' requests wait behind so many
+ * The most reads of one partner that run at the same time, however many keys and connections it uses. Twice the database
+ * connections for reads, because PostgreSQL works on one read of each while the next one is on its way; at least four,
+ * because this process writes several answers while the only connection of a small machine works on. Too low: PostgreSQL is idle while a partner who polls fast waits. Too high: other partners' requests wait behind so many
  * reads.
  */
 export const MAX_RUNNING_READS = Math.max(4, 2 * READ_CONNECTIONS);
@@ -24,9 +24,9 @@ type RequestHook = (request: FastifyRequest, reply: FastifyReply, done: (error?:
 
 /**
  * Lets only a few reads of each partner run at the same time. Further reads of the partner wait; those of other partners do
- * not. A read's turn ends when its answer is made and other connections were read once, not when the caller has received
- * the answer, so that a caller that does not read delays nobody. Commands have no turns, because they share transactions.
- * Call it before the routes are added.
+ * not. A read's turn ends one pass of the event loop after its answer is made, so that the server reads other callers'
+ * sockets in between. It does not last until the caller has received the answer, so a caller that does not read delays
+ * nobody. Commands have no turns, because they share transactions. Call it before the routes are added.
  */
 export function takeTurns(app: FastifyInstance): void {
   const begin = createTurns();
@@ -48,8 +48,9 @@ export function takeTurns(app: FastifyInstance): void {
       return (request.caller === undefined ? handler : handleInTurn).call(this, request, reply);
     };
     if (typeof onRequest !== "function") return;
-    // A route's own hook, such as that of the list of stations, answers from memory. It waits for a turn as a read does, and
-    // gives the turn back at once: if it does not answer, the handler takes another one.
+    // A route's own hook, such as that of the list of stations, answers from memory. Its turn ends one pass of the event loop
+    // later, so that a partner gets only a few of these answers in each pass. If it does not answer, the handler takes
+    // another turn.
     const hook: RequestHook = onRequest.bind(app);
     route.onRequest = (request, reply, done) => {
       const { caller, raw } = request;

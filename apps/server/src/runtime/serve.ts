@@ -42,7 +42,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const close = async () => {
     isStopping = true;
     logger.info("stopping");
-    for (const closeOne of closers.toReversed()) await closeOne();
+    // A part that cannot be closed must not keep the others open.
+    for (const closeOne of closers.toReversed())
+      await closeOne().catch((error: unknown) => logger.error({ err: error }, "while stopping"));
     logger.info("stopped");
   };
   const conditions = createConditions({ monotonic: () => performance.now(), log: logger });

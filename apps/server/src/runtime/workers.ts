@@ -220,8 +220,8 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const log = logPolls(logger, conditions, { system: systemId, source });
   const reportDirectory = reportsDirectory(config);
   const { watch } = conditions.of("following the feed");
-  const { gbfsStaleAfterMs: staleAfterMs } = config;
-  const polling = { url, intervalMs, staleAfterMs, reportDirectory };
+  const { gbfsStaleAfterMs: staleAfterMs, stationStaleAfterMs } = config;
+  const polling = { url, intervalMs, staleAfterMs, stationStaleAfterMs, reportDirectory };
   return startFollowing({ db, clock, ids, systemId, source, log, watch, ...polling });
 }
 

@@ -68,7 +68,7 @@ export interface DispatcherOptions {
 const SYSTEMS_INTERVAL_MS = 5_000;
 /** Minimum milliseconds between two checks that notifications cause. Too low: a burst of them costs the database. */
 const FOLLOW_PAUSE_MS = 50;
-/** Database connections of a process: one to claim, one to write results, one for another system meanwhile. */
+/** Database connections that the dispatchers of a process share: one to claim, one to write results, one for another system meanwhile. */
 const CONNECTIONS = 3;
 /**
  * Settings that make the dispatcher's statements use an index. Its queue tables change so fast that PostgreSQL's estimate

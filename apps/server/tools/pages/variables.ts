@@ -167,6 +167,11 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: "The age from which the data of a feed are [stale](commands.md#following-a-live-feed), `1m` to `30d`.",
       },
       {
+        name: "GBFS_STATION_STALE_AFTER",
+        unset: "never",
+        meaning: "The age of a station's `last_reported` from which it is offline, `10m` to `30d`.",
+      },
+      {
         name: "LONG_RIDE_AFTER",
         value: "24h",
         meaning: "The time after which a ride under way is [reported](runbook.md#long-rides), `1h` to `30d`.",

@@ -339,7 +339,7 @@ export interface GbfsFeed {
   readonly until?: GbfsVersion;
   /** The first version in which `data` has no further fields. */
   readonly closedSince?: GbfsVersion;
-  /** Older names of the feed itself and of its fields, each with the last version that uses it. */
+  /** Older names of the feed itself and of its fields, and the last version that uses them. */
   readonly oldNames?: {
     readonly until: GbfsVersion;
     readonly feed?: string;

@@ -35,7 +35,7 @@ export interface Operation {
   readonly requestBody?: RequestBody;
   readonly responses: Readonly<Record<string, Response>>;
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-  /** The scope that the caller's key needs; `any`: a key with any scopes; `none`: no key at all. */
+  /** Who may call it, as in `EndpointMetadata.scope`: a scope's name, or a word such as `any`, `operator` or `none`. */
   readonly "x-required-scope"?: string;
   /** The codes that a single item may fail with, for a batch. */
   readonly "x-item-errors"?: readonly string[];

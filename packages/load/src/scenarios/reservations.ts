@@ -2,7 +2,7 @@ import { apiRequest } from "../contract/endpoints.ts";
 import type { CreateScenario, Exchange, ScenarioContext } from "../run-at-rate/scenario.ts";
 import { rotation } from "./reading.ts";
 
-/** Maximum reservations that keys hold on average. A partner may have 50 at once by default. */
+/** Maximum reservations that a key holds, on average. A partner may have 50 at once by default. */
 const MAX_HELD_PER_KEY = 10;
 /** A short hold, so that reservations that are left at the end of the run expire soon. */
 const HOLD_MINUTES = 2;

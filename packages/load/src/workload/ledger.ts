@@ -8,7 +8,7 @@ interface AcknowledgedRide {
   endedAt: string | undefined;
 }
 
-/** An acknowledged reservation. `left`: the client lets it expire. */
+/** An acknowledged reservation, and how the client ended it. `none`: not yet; `left`: it lets the reservation expire. */
 interface AcknowledgedReservation {
   readonly partner: number;
   readonly bikeId: string;

@@ -132,8 +132,8 @@ function checkpointScope({ name, owner = "" }: Pick<Listing<never>, "name" | "ow
  */
 export function encodeCursor<Value extends readonly unknown[]>(scope: string, position: Value): string {
   const text = encodeURIComponent(JSON.stringify(position));
-  const signed = btoa(`${checksum(scope + text)} ${text}`);
-  return signed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const checked = btoa(`${checksum(scope + text)} ${text}`);
+  return checked.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 /** Returns the position in a cursor of this list; undefined for any other text. */

@@ -198,7 +198,7 @@ function NotServed({ agency }: OfAgency) {
 }
 
 /** What every agency gets, in sentences. */
-const given = [
+const givenToAll = [
   "Each vehicle’s number, type and propulsion, and where it is. During a trip: where the trip began.",
   "Each change of a vehicle’s state, with its time, place and trip.",
   "Each finished trip: vehicle, times, both ends, distance, and price where it is reported.",
@@ -212,7 +212,7 @@ function GivenInWords({ agency }: OfAgency) {
   return (
     <>
       <ul>
-        {given.map((text) => (
+        {givenToAll.map((text) => (
           <li key={text}>{text}</li>
         ))}
       </ul>
@@ -239,7 +239,10 @@ function leftOutOf({ requirements }: ShownAgency): string[] {
   return [...new Set(fields)];
 }
 
-/** Lists what the city does not get: vehicles without a position or a type, and required endpoints and fields. */
+/**
+ * Lists what the city does not get: vehicles without a position or a type, and endpoints and fields that its requirement file
+ * asks for. Without a file it requires what is served.
+ */
 function Lacks({ agency: { vehicles, requirements } }: OfAgency) {
   const missing = requirements.programs
     .filter(({ is_ours: isOurs }) => isOurs)

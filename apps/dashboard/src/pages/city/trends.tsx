@@ -49,7 +49,10 @@ export function Trends({ scope, timeZone }: TrendsProps) {
 }
 
 interface TrendProps {
-  /** Undefined until it is loaded. `data.data` has the steps of the range, `data.before` those of the period before. */
+  /**
+   * Undefined until it is loaded. `data.data` has the steps of the range, `data.before` those of the period before. A step's
+   * `fleet` and `stations` are means over the step.
+   */
   readonly data: ConsoleSummary | undefined;
   readonly range: TimeRange;
   readonly timeZone: string;
@@ -138,7 +141,7 @@ function FleetChart({ data, timeZone, narrow }: TrendProps) {
   const title =
     available.length === 0
       ? "Bikes by state"
-      : `At least ${Math.round(Math.min(...available)).toLocaleString("en")} bikes available`;
+      : `Lowest mean: ${Math.round(Math.min(...available)).toLocaleString("en")} bikes available`;
   return (
     <div class="card">
       <LazyChart
@@ -174,7 +177,7 @@ function StationsChart({ data, range, timeZone, narrow }: TrendProps) {
         title={
           most === 0 || when === undefined
             ? "Stations empty and full"
-            : `Up to ${Math.round(most)} stations empty: ${when}`
+            : `Highest mean: ${Math.round(most)} stations empty, ${when}`
         }
         times={steps.map(({ from }) => from)}
         series={[

@@ -1,5 +1,7 @@
 /** The filters of the list of deliveries, as the address of the page has them. */
 import type { DeliveryFilters } from "@bikeshare/contract/console";
+import { instantOf } from "../../components/instant-input.ts";
+import { wallTime } from "../../components/time-zone.ts";
 
 /** The parameters of the address that filter the list. The service knows them under the same names. */
 const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
@@ -42,15 +44,17 @@ export interface QuickFilter {
   readonly filters: FilterTexts;
 }
 
-/** The start and end of the night in the filter of last night's deliveries, as hours in the browser's time zone. */
-const EVENING_HOUR = 18;
-const MORNING_HOUR = 8;
+/** The start and end of the night in the filter of last night's deliveries, in the zone in which the page shows times. */
+const EVENING = "18:00";
+const MORNING = "08:00";
+
+const DAY_MS = 86_400_000;
 
 /** Returns the filters that have their own buttons above the list. */
 export function quickFilters(now: Date): readonly QuickFilter[] {
-  const hourOf = (day: number, hour: number) =>
-    new Date(now.getFullYear(), now.getMonth(), now.getDate() + day, hour).toISOString();
-  const night = { since: hourOf(-1, EVENING_HOUR), until: hourOf(0, MORNING_HOUR) };
+  const today = wallTime(now).slice(0, 10);
+  const yesterday = new Date(Date.parse(today) - DAY_MS).toISOString().slice(0, 10);
+  const night = { since: instantOf(`${yesterday}T${EVENING}`), until: instantOf(`${today}T${MORNING}`) };
   return [
     { label: "All", filters: {} },
     { label: "Failing now", filters: { status: "failing" } },

@@ -63,7 +63,7 @@ function LazyZones({ access }: ViewProps) {
 /** The view of pricing plans, each with the vehicle types that name it. */
 function PricingPlansView({ access }: ViewProps) {
   const { things: types } = useDescribed(access.systemId, "vehicle_type");
-  const usersOf = (plan: string) =>
+  const typesWith = (plan: string) =>
     types?.filter(
       ({ published: { default_pricing_plan_id: id, pricing_plan_ids: ids = [] } }) => id === plan || ids.includes(plan),
     );
@@ -77,14 +77,14 @@ function PricingPlansView({ access }: ViewProps) {
       empty="Without one, some planners show none of your bikes."
       columns={[
         { id: "price", title: "Price", cell: ({ published }) => priceInWords(published) },
-        { id: "types", title: "Vehicle types", cell: ({ id }) => <Users types={usersOf(id)} /> },
+        { id: "types", title: "Vehicle types", cell: ({ id }) => <TypesOfPlan types={typesWith(id)} /> },
       ]}
     />
   );
 }
 
 /** Lists the vehicle types that a pricing plan applies to. */
-function Users({ types }: { readonly types: readonly DescribedThing<"vehicle_type">[] | undefined }) {
+function TypesOfPlan({ types }: { readonly types: readonly DescribedThing<"vehicle_type">[] | undefined }) {
   const url = useUrlState();
   if (types === undefined) return null;
   if (types.length > 0) return types.map(({ id, published }) => shortText(published.name) ?? id).join(", ");

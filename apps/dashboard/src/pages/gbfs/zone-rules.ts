@@ -73,3 +73,13 @@ export function ruleInWords(rules: readonly ZoneRule[] = []): string {
   const further = rules.length > 1 ? `, and ${rules.length - 1} more for some types` : "";
   return (words.length === 0 ? "riding and parking" : words.join(", ")) + further;
 }
+
+/**
+ * Finds an unchanged zone in a list that others may have changed. Of several equal zones it is the one at `earlier`, if that is
+ * one of them. @returns -1 if the zone is not in the list as it was
+ */
+export function indexOfZone(zones: readonly unknown[], zone: unknown, earlier: number): number {
+  const text = JSON.stringify(zone);
+  const isIt = (each: unknown) => JSON.stringify(each) === text;
+  return isIt(zones[earlier]) ? earlier : zones.findIndex(isIt);
+}

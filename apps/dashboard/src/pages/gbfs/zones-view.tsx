@@ -19,7 +19,7 @@ import { FormContext } from "./form-context.ts";
 import { draftOf, valueOf } from "./form-values.ts";
 import { ZoneImport } from "./zone-import.tsx";
 import { nameOfZone, type Zone, ZoneMap } from "./zone-map.tsx";
-import { openRule, ruleInWords } from "./zone-rules.ts";
+import { indexOfZone, openRule, ruleInWords } from "./zone-rules.ts";
 
 /*
  * All zones of a system are one thing with two facts: `features`, the list of zones, and `global_rules`, the rules outside
@@ -47,12 +47,16 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
   const { systemId, canChange } = access;
   const { features: zones = [], global_rules: elsewhere = [openRule] } = described.published;
   const { refused, isPending, change } = useZoneChanges(systemId);
-  // The opened zone, with all zones as they were when it was opened: all zones are saved together.
+  // The opened zone, with all zones as they were when it was opened.
   const [opened, setOpened] = useState<{ readonly index: number; readonly of: typeof described }>();
   const close = () => setOpened(undefined);
   const context = useFormContext(systemId, refused ? [refused] : []);
   /** The zone whose form is open. */
   const current = opened?.of.published.features?.[opened.index];
+  // Where the opened zone is in the present list, which others may have changed. If they changed or removed this zone, saving
+  // is based on the list as it was opened, which the service refuses.
+  const found = current === undefined ? -1 : indexOfZone(zones, current, opened?.index ?? 0);
+  const base = found === -1 ? opened : { index: found, of: described };
   return (
     <FormContext.Provider value={context}>
       <section class="stack">
@@ -69,15 +73,15 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
           onOpen={(index) => setOpened({ index, of: described })}
           onRemove={(zone) => void change(described, { features: zones.filter((each) => each !== zone) }, close)}
         />
-        {current !== undefined && opened !== undefined && (
+        {current !== undefined && base !== undefined && (
           <ZoneForm
-            key={opened.index}
+            key={opened?.index}
             zone={current}
-            index={opened.index}
+            index={base.index}
             isPending={isPending}
             onSave={(zone) => {
-              const { features = [] } = opened.of.published;
-              return change(opened.of, { features: features.with(opened.index, zone) }, close);
+              const { features = [] } = base.of.published;
+              return change(base.of, { features: features.with(base.index, zone) }, close);
             }}
             onCancel={close}
           />

@@ -30,7 +30,7 @@ const ridesText = (n: number) => `${number(n)} ${n === 1 ? "ride" : "rides"}`;
 /** Shows what the import of a file would do, with buttons to import or discard the file. */
 export function TrialResult({ systemId, upload, actions }: TrialResultProps) {
   const { id, result } = upload;
-  // The time zone in the form that tries the file again. Undefined: the form is closed.
+  // The time zone in the form that tries the file again. Undefined: the form is closed. A new trial unmounts this component.
   const [zone, setZone] = useState<string>();
   if (result === null) return null;
   const params = { system_id: systemId, id };
@@ -140,8 +140,8 @@ function ResultFacts({ upload, result, onChangeZone }: ResultFactsProps) {
         ["Rejected", result.rejected === 0 ? "0" : counted(result.reasons)],
         ["New stations", number(result.stations_created)],
         ["Warnings", Object.keys(result.warnings).length === 0 ? "0" : counted(result.warnings)],
-        ["First ride", first !== null && <Time at={first} show="both" />],
-        ["Last ride", last !== null && <Time at={last} show="both" />],
+        ["First ride", first === null ? null : <Time at={first} show="both" />],
+        ["Last ride", last === null ? null : <Time at={last} show="both" />],
         [
           "Time zone",
           <>

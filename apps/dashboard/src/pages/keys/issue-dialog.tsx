@@ -9,7 +9,7 @@ import { Form } from "../../components/form.tsx";
 import { ScopeChoice } from "../scope-choice.tsx";
 import { useAction } from "../use-action.ts";
 import { keysHaveChanged, type MadeKey } from "./key-dialogs.tsx";
-import { issueOf, keyRequest, type NewKey, OPERATOR } from "./new-key.ts";
+import { problemOf, keyRequest, type NewKey, OPERATOR } from "./new-key.ts";
 
 interface IssueDialogProps {
   readonly systemId: string;
@@ -22,11 +22,11 @@ export function IssueDialog({ systemId, onClose, onMade }: IssueDialogProps) {
   const [wanted, setWanted] = useState<NewKey>({ owner: "", name: "", scopes: [], days: "", rate: "" });
   const [isTried, setTried] = useState(false);
   const { run, isPending } = useAction();
-  // `issueOf` returns what is wrong with the form. It is shown once the reader has tried to submit.
-  const error = isTried ? issueOf(wanted) : undefined;
+  // `problemOf` returns what is wrong with the form. It is shown once the reader has tried to submit.
+  const error = isTried ? problemOf(wanted) : undefined;
   const issue = async () => {
     setTried(true);
-    if (issueOf(wanted) !== undefined) return;
+    if (problemOf(wanted) !== undefined) return;
     await run(async () => {
       const body = keyRequest(wanted, new Date().getTime());
       const made = await api.systemKeys.issue({ params: { system_id: systemId }, body });

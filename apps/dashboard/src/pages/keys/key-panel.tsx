@@ -17,7 +17,7 @@ interface KeyPanelProps {
   readonly onClose: () => void;
 }
 
-/** One key: its scopes, its usage, and the actions on it. */
+/** One key: its facts, its usage, and the actions on it. */
 export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
   const canChange = scope.canChange && shown.status === "active";
   return (

@@ -17,8 +17,8 @@ export interface NewKey {
 /** The value of `owner` that stands for the operator. */
 export const OPERATOR = "operator";
 
-/** Returns the first issue of the form, as a message; undefined if there is none. */
-export function issueOf({ owner, scopes }: NewKey): string | undefined {
+/** Returns the first problem of the form, as a message; undefined if there is none. */
+export function problemOf({ owner, scopes }: NewKey): string | undefined {
   if (owner === "") return "Choose who the key is for.";
   if (owner !== OPERATOR && scopes.length === 0) return "Choose at least one scope.";
   return undefined;
@@ -43,7 +43,7 @@ export function instantAfter(days: number): string {
   return new Date(new Date().getTime() + days * DAY_MS - MINUTE_MS).toISOString();
 }
 
-/** Returns the request with which the operator makes the key. No limit holds for its expiry. */
+/** Returns the request with which the operator makes the key. No limit holds for its expiry. An operator key takes no scopes. */
 export function keyRequest(wanted: NewKey, now: number): Parameters<typeof api.systemKeys.issue>[0]["body"] {
   const { owner, name, scopes, days, rate } = wanted;
   const isOperators = owner === OPERATOR;

@@ -62,7 +62,7 @@ export async function writeAlerts(command: AlertCommand, changes: readonly Alert
     if (wasOpen && after.ended_at !== null) record("alert.ended", after, after.ended_at);
     if (!wasOpen && after.ended_at === null) record("alert.opened", after, after.opened_at);
   }
-  // Write ended alerts first, because a station has at most one open closure.
+  // Existing alerts come first: a closure's end must be stored before a new closure of its station is inserted.
   await updateAlerts(
     tx,
     systemId,
@@ -94,6 +94,7 @@ export async function openClosures(
   const wanted = new Map(closures.map((closure) => [closure.stationId, closure.summary]));
   const held = await lockClosuresOf(tx, systemId, [...wanted.keys()]);
   const open = new Map(held.map((alert) => [alert.closes_station, alert]));
+  // Ends after `now`, stored by a process whose clock is ahead of this one's. A new closure opens after them.
   const ends = await findLaterEnds(tx, systemId, [...wanted.keys()], now);
   const language = await mainLanguageOf(tx, systemId);
   const changes = [...wanted].flatMap(([stationId, given]): AlertChange[] => {
@@ -126,7 +127,7 @@ export async function endClosures(command: AlertCommand, stationIds: readonly st
 
 /**
  * Ends the operator's alerts that concern only these stations, which are locked and about to be removed.
- * @returns always an empty set: no station counts as changed because of its alert, as its removal is a change already
+ * @returns an empty set, where `endClosures` returns stations: a removed station counts as changed anyway
  */
 export async function endAlertsOfRemoved(
   command: AlertCommand,
@@ -144,18 +145,18 @@ export async function endAlertsOfRemoved(
 export async function endAlertsOfDeleted(command: AlertCommand, stationIds: readonly string[]): Promise<void> {
   const { pointless, others } = await lockAlertsAbout(command, stationIds);
   const deleted = new Set(stationIds);
-  const renamed = others.map((before): AlertChange => {
+  const narrowed = others.map((before): AlertChange => {
     const { content, type } = before;
     const station_ids = (content.station_ids ?? []).filter((id) => !deleted.has(id));
     return { before, after: changedAlert(before, type, { ...content, station_ids }, command.now) };
   });
-  await writeAlerts(command, [...endingOf(pointless, command.now), ...renamed]);
+  await writeAlerts(command, [...endingOf(pointless, command.now), ...narrowed]);
 }
 
 /**
- * Locks the operator's open alerts about stations.
- * @returns `pointless`: alerts that are over, that close one of these stations, or that concern no region and no other
- *   present station
+ * Locks the operator's alerts about stations whose end is not stored.
+ * @returns `pointless`: alerts that are over by the clock, that close one of these stations, or that concern no region and no
+ *   other present station; `others`: the rest
  */
 async function lockAlertsAbout(
   command: AlertCommand,

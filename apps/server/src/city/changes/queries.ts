@@ -30,13 +30,13 @@ export interface ChangeState {
   readonly newest: number | null;
   /** The number of times that rows were deleted without a trace. */
   readonly resets: number;
-  /** The database has prepared transactions: their changes are not visible until they are committed. */
+  /** The system's node has prepared transactions: their changes are not visible until they are committed. */
   readonly hasPrepared: boolean;
 }
 
 /**
- * Microseconds that a horizon stays behind the oldest open write, in case the database's clock is set back or the clock of a
- * new primary is behind.
+ * Microseconds that a horizon stays behind the start of the oldest writing transaction, or behind the present if there is
+ * none, in case the database's clock is set back or the clock of a new primary is behind.
  */
 const CLOCK_MARGIN_US = 1_000_000;
 
@@ -52,8 +52,9 @@ const WRITING = "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 
 /*
  * PostgreSQL reads locks and sessions one after the other, in either order, and not in one snapshot. A writer that ends
  * between the two is harmless: its changes are visible by then. A writer that begins between them begins after the
- * statement, whose time bounds the position. PostgreSQL may hide when a transaction of another role began: then the horizon
- * is uncertain.
+ * statement, whose time bounds the position. The start of a writer is unknown if its transaction is prepared (a lock without a
+ * pid), if its session is another role's (without a state), or if its session does not track activities (`disabled`): then
+ * the horizon is uncertain. A session with another state and without `xact_start` has ended its transaction.
  */
 const horizon = (table: FollowedTable): Statement =>
   statement(
@@ -78,11 +79,12 @@ function writtenWith(table: FollowedTable): readonly string[] {
   return table === "bikes" ? ["bikes", "removed_bikes"] : [table];
 }
 
+// Rows that have not changed since positions exist have position 0. The condition also selects the partial index.
 const newestOf = (table: string, whose: string) =>
   `(select change_position from ${table} where system_id = $1${whose} and change_position > 0
     order by change_position desc limit 1)`;
 
-// `$2 is not null` is always true. PostgreSQL cannot infer the type of a parameter that a statement does not use.
+// `placed_systems` sends the statement to the system's node. `$2 is not null` is always true. PostgreSQL cannot infer the type of a parameter that a statement does not use.
 const state = (table: FollowedTable): Statement => {
   const newest = writtenWith(table).map((name) =>
     newestOf(name, table === "reservations" ? " and partner_id = $2" : ""),

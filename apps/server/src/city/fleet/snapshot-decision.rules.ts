@@ -132,6 +132,8 @@ export interface SnapshotContext {
   readonly incoming: ReadonlyMap<string, StationParts>;
   /** Stored parts that wait for their other part, by station id. */
   readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
+  /** The time without a report of a station after which it is stale; undefined: it never is. */
+  readonly stationStaleAfterMs?: number | undefined;
 }
 
 /**
@@ -171,7 +173,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
 
   const times = context.timesAfter;
   const parts = mergeParts(heldParts(context, ours, waiting), context.incoming.get(id) ?? {});
-  const joined = joinParts(parts, times.status, ours);
+  const joined = joinParts(parts, times.status, ours, context.stationStaleAfterMs);
   const isOwnedByOther = row !== undefined && ours === undefined && !isGivenUp(row);
   if (joined === undefined || isOwnedByOther) return waitingDecision(id, parts, times, waiting, isOwnedByOther);
 

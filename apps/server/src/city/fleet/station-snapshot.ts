@@ -115,6 +115,8 @@ interface StationSnapshot {
   readonly timesBefore: FeedTimes;
   /** Maximum number of stations of the source; tests lower it. */
   readonly maxStations?: number | undefined;
+  /** The time without a report of a station after which it is stale; undefined: it never is. */
+  readonly stationStaleAfterMs?: number | undefined;
 }
 
 /**
@@ -316,10 +318,10 @@ async function decide(
   ids: readonly string[],
   rows: ReadonlyMap<string, StationRow>,
 ): Promise<Decision[]> {
-  const { source, timesBefore } = snapshot;
+  const { source, timesBefore, stationStaleAfterMs } = snapshot;
   const waitingIds = ids.filter((id) => waiting.has(id));
   const context: SnapshotContext = {
-    ...{ source, timesBefore, timesAfter },
+    ...{ source, timesBefore, timesAfter, stationStaleAfterMs },
     incoming: new Map(ids.map((id) => [id, incomingParts(snapshot, id)])),
     waiting: Map.groupBy(await listPendingParts(command, source, waitingIds), (row) => row.station_id),
   };

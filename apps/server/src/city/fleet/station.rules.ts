@@ -99,7 +99,7 @@ interface Extent {
   readonly most?: number | undefined;
 }
 
-/** @throws TooManyStationsError when a snapshot adds stations beyond those that its source may have */
+/** @throws TooManyStationsError when a snapshot would give its source more stations than it may have */
 export function refuseTooMany(source: string, { known, added, most = MAX_STATIONS }: Extent): void {
   if (added > 0 && known + added > most) throw new TooManyStationsError(source, { known, added, most });
 }
@@ -198,16 +198,22 @@ export function mergeParts(held: StationParts, incoming: StationParts): StationP
  * guess.
  * @param held the state that the station is in
  * @param times the two newest snapshots of its status; undefined before the first
+ * @param staleAfterMs the time without a report of the station itself after which it is stale; undefined: it never is
  */
 export function joinParts(
   { information, status }: StationParts,
   times: SnapshotTimes | undefined,
   held: StationState | undefined,
+  staleAfterMs?: number,
 ): JoinedStation | undefined {
   if (information === undefined || status === undefined) return undefined;
   const absent_snapshots = times === undefined ? 0 : absentSnapshots(status.asOf, times);
   const content = { ...information.content, ...status.content, absent_snapshots };
-  return { ...content, ...stationState(held, content) };
+  const { last_reported } = content;
+  // Measured at the newest snapshot, not by the clock, so that a replay of the same snapshots gives the same states.
+  const silentMs = times === undefined || last_reported === null ? 0 : times.latest - last_reported;
+  const is_silent = staleAfterMs !== undefined && silentMs > staleAfterMs;
+  return { ...content, ...stationState(held, { ...content, is_silent }) };
 }
 
 /** Returns the newer of two parts; of the same instant, the incoming one. */

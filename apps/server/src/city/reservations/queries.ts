@@ -241,7 +241,7 @@ const statements = {
 export interface ReservationsBy {
   readonly systemId: string;
   /** The id of the reservation, bike, ride or partner, or the status `active`; empty for all. */
-  readonly id: string;
+  readonly value: string;
   readonly now: Date;
   /** The reservation after which the page begins. Left out: it begins with the newest. */
   readonly after?: TimePosition;
@@ -255,11 +255,11 @@ export interface ReservationsBy {
 export async function listReservationsBy(
   db: Queryable,
   by: keyof typeof statements,
-  { systemId, id, now, after, limit }: ReservationsBy,
+  { systemId, value, now, after, limit }: ReservationsBy,
 ): Promise<FleetReservation[]> {
   const position = [after?.at ?? "infinity", after?.id ?? ""];
   const rows = await db.query<{ reservation: FleetReservation }>(statements[by], [
-    ...[systemId, now, id, ...position, limit],
+    ...[systemId, now, value, ...position, limit],
   ]);
   return rows.map(({ reservation }) => reservation);
 }

@@ -40,13 +40,15 @@ export async function listReservations(
   const now = clock();
   const scope = { ...owner, now: new Date(now) };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
-  // An index finds the reservation of a ride, and the next page of the unfiltered list.
+  // An index finds the reservation of a ride, and a page after a cursor of the unfiltered list. Any other page counts or
+  // filters all of the partner's reservations, which is faster in memory.
   const isIndexed = filters.ride_id !== undefined || (request.kind === "cursor" && !isFiltered);
   const remembered = isIndexed
     ? undefined
     : await rowMemory?.page(rememberedReservations, {
         ...owner,
-        ...{ owner: [owner.systemId, owner.partnerId, scope.now], request },
+        parameters: [owner.systemId, owner.partnerId, scope.now],
+        request,
         sieves: (rows) => reservationSieves(rows, filters, now),
         keyOf: ({ at, id }) => ({ time: Date.parse(at), id }),
       });
@@ -88,7 +90,7 @@ export async function reservationUse(
 const SHOWN_PARTNERS = 20;
 
 /**
- * Returns the partners of each of the operator's systems that hold most bikes, and how many each may hold.
+ * Returns, for each of the operator's systems, the partners that hold the most bikes: how many each holds, and may hold.
  * @param now milliseconds since 1970
  */
 export async function largestHolders(db: Database, now: number): Promise<PartnerHolds[]> {
@@ -108,11 +110,13 @@ export async function reservationOfAnyPartner(
   systemId: string,
   id: string,
 ): Promise<FleetReservation | undefined> {
-  return (await listReservationsBy(db, "id", { systemId, id, now: new Date(clock()), limit: 1 }))[0];
+  return (await listReservationsBy(db, "id", { systemId, value: id, now: new Date(clock()), limit: 1 }))[0];
 }
 
 /** A filter of the operator's list of reservations. At most one field is set, so that an index finds the reservations. */
-export type AnyPartnersFilter = Partial<Record<"bike_id" | "ride_id" | "partner_id" | "status", string | undefined>>;
+export type AnyPartnersFilter = Partial<Record<"bike_id" | "ride_id" | "partner_id", string | undefined>> & {
+  readonly status?: "active" | undefined;
+};
 
 /** Returns a page of reservations of all partners as they are now, newest first, for the operator. */
 export async function reservationsOfAllPartners(
@@ -123,8 +127,8 @@ export async function reservationsOfAllPartners(
 ): Promise<{ readonly data: FleetReservation[]; readonly next: TimePosition | undefined }> {
   const names = ["bike_id", "ride_id", "partner_id", "status"] as const;
   const by = names.find((name) => filter[name] !== undefined) ?? "all";
-  const id = by === "all" ? "" : (filter[by] ?? "");
-  const common = { systemId, id, now: new Date(clock()), limit: limit + 1 };
+  const value = by === "all" ? "" : (filter[by] ?? "");
+  const common = { systemId, value, now: new Date(clock()), limit: limit + 1 };
   const rows = await listReservationsBy(db, by, after === undefined ? common : { ...common, after });
   const data = rows.slice(0, limit);
   const last = rows.length > limit ? data.at(-1) : undefined;

@@ -35,7 +35,7 @@ export async function addSystem(context: ActorContext, systemId: string, name: s
   return isMade;
 }
 
-/** Creates a system. @returns false when there is a system with this id already */
+/** Creates a system, without an audit entry or its own shard. @returns false when there is a system with this id already */
 export function createSystem(db: Queryable, systemId: string, name: string, now: number): Promise<boolean> {
   return insertSystem(db, { system_id: systemId, name, created_at: new Date(now) });
 }
@@ -85,7 +85,7 @@ export async function resolveSystem(
   return only;
 }
 
-/** Returns the name under which a system is listed: its id where nobody has named it; undefined without such a system. */
+/** Returns the name under which a system is listed; undefined without such a system. */
 export function nameOfSystem(db: QueryRunner, systemId: string): Promise<string | undefined> {
   return findSystemName(db, systemId);
 }

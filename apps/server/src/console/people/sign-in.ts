@@ -26,8 +26,8 @@ export interface PasskeyProof {
 
 /**
  * Signs in with a password. The response is the same, and takes nearly as long, if there is no such account or it has no
- * password.
- * @param proof `address`: the network that the proof comes from
+ * password. The route has counted the attempt.
+ * @param proof `address`: the caller's IPv4 address or IPv6 network
  * @returns the session's token; `needs_code` when the password is right and a code is missing
  */
 export async function signInWithPassword(
@@ -48,9 +48,10 @@ export async function signInWithPassword(
     throw serviceError("unauthorized", "wrongSignIn");
   }
   return context.db.transaction(async (tx) => {
-    const { password_hash, totp_secret } = (await lockPerson(tx, person.id)) ?? person;
+    const locked = await lockPerson(tx, person.id);
+    const hasApp = (row: PersonRow) => row.totp_secret !== null;
     // The credentials may have been removed since they were verified.
-    if (password_hash !== person.password_hash || (totp_secret === null) !== (person.totp_secret === null))
+    if (locked === undefined || locked.password_hash !== person.password_hash || hasApp(locked) !== hasApp(person))
       throw serviceError("unauthorized", "wrongSignIn");
     await recordActOf(context, tx, person.id, "person.signed_in", { method: "password" });
     return begin(tx, person.id);
@@ -82,7 +83,7 @@ export async function confirmPerson(
 ): Promise<void> {
   if ("password" in proof) {
     const person = await findPerson(context.db, personId);
-    // The attempt is counted by its session already, so codes are not counted by person.
+    // The route has counted the attempt for the session, so codes are not counted by person.
     const outcome = await provePassword(context, person, proof, { by: personId, countCode: () => Promise.resolve() });
     if (outcome !== "right") throw serviceError("confirmation_required", "wrongPassword");
     return;
@@ -99,7 +100,8 @@ export async function confirmPerson(
 /**
  * Verifies a password, and the code if the person has an authenticator app.
  * @param person undefined: nobody has the address
- * @param limits `by`: for whom waiting passwords are counted; `countCode` counts a code before it is compared
+ * @param limits `by`: who asks, because each may have only a few passwords waiting to be hashed; `countCode` counts a code
+ * before it is compared
  */
 async function provePassword(
   context: SignInContext,

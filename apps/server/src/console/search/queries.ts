@@ -67,7 +67,7 @@ const ofPartner = statement(
 
 /**
  * Returns the operator's search results: matches of the id first, then matches of names. An item that matches both ways
- * appears twice.
+ * appears twice; `search` removes the second.
  */
 export function findForOperator(db: Queryable, systemId: string, text: SearchText): Promise<FoundEntry[]> {
   return db.query<FoundEntry>(ofOperator, [systemId, text.id, text.words, text.beginning, text.maxRows]);

@@ -5,8 +5,8 @@ import { findForOperator, findForPartner, listNames, listSubjectNames, type Sear
 /* The search of the dashboard, and the names of the stations, bikes and other subjects that its pages mention. */
 
 /**
- * Limits the rows of a kind that are read for a name. Names have no index, because each ride would have to update an index
- * of the bikes' numbers. Too low: items of a large system are not found by name. Too high: each search takes long.
+ * Limits the rows of a kind that are read for a name. Names have no index: a ride changes indexed columns of its bike, so
+ * PostgreSQL would also write to an index of the bikes' numbers. Too low: items of a large system are not found by name. Too high: each search takes long.
  */
 const MAX_ROWS = 50_000;
 /** Further words are ignored. */
@@ -54,9 +54,9 @@ export async function namesIn(db: Queryable, systemId: string, items: readonly N
 }
 
 /**
- * Kinds whose ids the operator or a feed gives: a station and a bike may have the same id, so an act's kind tells them apart.
- * The ids of the other kinds are unique among all kinds. Acts of several kinds are about them: `person.joined` is about a
- * partner or a system.
+ * The kinds whose ids the operator or a feed gives. A station and a bike may have the same id, so the kind tells them apart:
+ * the action of an act about them begins with their kind. The ids of other kinds are unique among all kinds, and an action
+ * about them may begin with another word: the subject of `person.joined` is a partner or a system.
  */
 const GIVEN_IDS = ["station", "bike", "ride", "region", "vehicle_type", "pricing_plan", "alert"];
 
@@ -68,7 +68,7 @@ function uniqueKey(kind: string, id: string): string {
 /**
  * Returns what people call the subjects of acts, in the order of the acts; undefined: the subject has no name, or no longer
  * exists.
- * @param acts `action` tells what kind of thing the subject is
+ * @param acts for a kind of `GIVEN_IDS`, `action` begins with the kind of the subject
  */
 export async function subjectNames(
   db: Queryable,
@@ -81,7 +81,7 @@ export async function subjectNames(
     found.map(({ kind, id, name }) => [uniqueKey(kind, id), kind === "bike" ? `Bike ${name}` : name]),
   );
   return acts.map(({ action, subject }) => {
-    // An action begins with the kind of its subject, as in `station.removed`.
+    // The kind of the subject if that is one of `GIVEN_IDS`, as in `station.removed`.
     const [kind = ""] = action.split(".", 1);
     return names.get(uniqueKey(kind, subject));
   });

@@ -69,7 +69,7 @@ export function exportsDirectory(config: {
   return config.exportsDir ?? join(config.dataDir, "exports");
 }
 
-/** Returns the name that an attempt's file has in its directory, without its ending. */
+/** Returns the name that an attempt's own file has in its directory, without its ending. */
 export function storedNameOf({ id, attempts }: Pick<Attempt, "id" | "attempts">): string {
   return `${id}-${attempts}`;
 }
@@ -183,7 +183,7 @@ export function addSchedule(
   });
 }
 
-/** Returns the last month that is over, if schedules export it already; undefined: it is not settled yet. */
+/** Returns the last month that is over; undefined until `SETTLED_AFTER_DAYS` after its end. */
 async function settledMonth(db: QueryRunner, systemId: string, now: number): Promise<string | undefined> {
   const timezone = await timeZoneOfSystem(db, systemId);
   const month = monthOf(now, timezone, -1);

@@ -31,8 +31,9 @@ export function linkWriter(
 }
 
 /**
- * Returns the links of a station or bike for each platform: its own link, or else the one made from a template. Undefined:
- * there are none. Does not check its own links, because riders lose more without them than by a bad one.
+ * Returns the links of a station or bike: for each platform its own link, or else the one made from a template. Undefined:
+ * there are none. Own links into an app are kept even if the system has no link to install the app: a link that may not work
+ * is better than none.
  */
 export function linksOf(made: Links | undefined, own: Links | undefined): Links | undefined {
   if (own === undefined) return made;

@@ -171,6 +171,28 @@ describe.each([
   });
 });
 
+test("a station that does not report itself is offline once that takes too long, if the operator wants it, and back with its next report", async () => {
+  const wanted = { stationStaleAfterMs: 3_600_000 };
+  const reported = (minute: number, last: number) =>
+    statusAt(minute, ["a"], { last_reported: CITY_TIME / 1000 + last * 60 });
+  await apply({ ...informationAt(0, ["a"]), ...reported(0, 0) }, wanted);
+  const steps: [number, number, string, readonly string[]][] = [
+    [60, 0, "online", []],
+    [61, 0, "offline stale", ["station.offline"]],
+    [62, 0, "offline stale", []],
+    [63, 62, "online", ["station.online"]],
+  ];
+  for (const [minute, last, state, events] of steps) {
+    const applied = await apply(reported(minute, last), wanted);
+    expect([minute, applied.stations.events]).toEqual([minute, events]);
+    expect(await states()).toEqual({ a: state });
+  }
+  // Without the setting, and for a station that never says when it reported, nothing changes.
+  await apply(reported(600, 62));
+  await apply(statusAt(601, ["a"]), wanted);
+  expect(await states()).toEqual({ a: "online" });
+});
+
 test("unchanged rows are not written at all", async () => {
   const versions = () =>
     sql(

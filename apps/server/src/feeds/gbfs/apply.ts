@@ -32,6 +32,8 @@ export interface ApplyContext {
   readonly isTrial?: boolean | undefined;
   /** Most stations that the source may have. Tests make it small. */
   readonly maxStations?: number | undefined;
+  /** GBFS_STATION_STALE_AFTER in milliseconds; undefined: no station is offline because it does not report. */
+  readonly stationStaleAfterMs?: number | undefined;
 }
 
 /** The result of applying a snapshot. */
@@ -43,7 +45,10 @@ export interface Applied {
   readonly late: readonly string[];
 }
 
-/** Returns how many events of each name an applied snapshot recorded. */
+/**
+ * Returns how many events of each name an applied snapshot recorded. Leaves out the end by the clock of an alert that it
+ * opened again.
+ */
 export function eventsOf({ stations, bikes, alerts }: Applied): EventCounts {
   const counts: { [Name in EventName]?: number } = {};
   for (const name of stations.events) counts[name] = (counts[name] ?? 0) + 1;
@@ -118,7 +123,8 @@ function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: Gbfs
       throw new OtherSystemError(source, times.publishedId, publishedId ?? "");
     }
     const { information, status, vehicles } = snapshot;
-    const stationSnapshot = { source, information, status, timesBefore: times, maxStations: context.maxStations };
+    const { maxStations, stationStaleAfterMs } = context;
+    const stationSnapshot = { source, information, status, timesBefore: times, maxStations, stationStaleAfterMs };
     const parkedAt = stationsOfParked(vehicles);
     const plan = await planStations(command, stationSnapshot, parkedAt);
     const bikes = await applyVehicles(command, source, times, vehicles, () =>

@@ -34,6 +34,8 @@ export interface FollowOptions {
   readonly source: string;
   /** The age at which data are stale; undefined: it is computed from each feed's `ttl`. */
   readonly staleAfterMs?: number | undefined;
+  /** The time without a report of a station after which it is stale; undefined: it never is. */
+  readonly stationStaleAfterMs?: number | undefined;
   /** True: applies the first snapshot even if the source's `system_id` has changed. */
   readonly force?: boolean;
   /** The directory for the report of problems with feeds and their records. `ProblemJournal` reports each problem once. */
@@ -189,7 +191,7 @@ class Follower {
   }
 
   async #applyChanges(now: number): Promise<PollResult> {
-    const { db, ids, systemId, source, staleAfterMs } = this.#options;
+    const { db, ids, systemId, source, staleAfterMs, stationStaleAfterMs } = this.#options;
     const rejection = this.#rejection;
     // If the list cannot be fetched, the source's health says so, and the feeds of the last list are read.
     await this.#source.begin(now);
@@ -202,7 +204,7 @@ class Follower {
     if (rejection !== undefined && publishedIdOf(reading.snapshot) !== rejection.error.before) throw rejection.error;
     let imported: ImportOutcome | undefined;
     if (!isEmpty(reading.snapshot)) {
-      const context = { systemId, source, now, ids, force: this.#isForced };
+      const context = { systemId, source, now, ids, force: this.#isForced, stationStaleAfterMs };
       // If applying a source ends the process again and again, `runGuarded` sets the source aside.
       imported = await runGuarded({ db, work: "follow-feed", systemId, unit: source, onError: () => undefined }, () =>
         applyReading(db, context, reading),

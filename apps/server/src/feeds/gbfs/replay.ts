@@ -27,6 +27,8 @@ export interface ReplayOptions {
    * until a `station_information` with them is imported.
    */
   readonly information?: string | undefined;
+  /** The time without a report of a station after which it is stale; undefined: it never is. */
+  readonly stationStaleAfterMs?: number | undefined;
   /** Called after each snapshot with the number of snapshots so far, and its `last_updated` in milliseconds since 1970. */
   readonly onProgress?: (progress: { readonly snapshots: number; readonly at: number }) => void;
   /** When it is aborted, the replay ends between two snapshots with the signal's reason. Applied snapshots stay. */
@@ -56,14 +58,14 @@ const MAX_PROBLEMS = 10_000;
  * @throws ImportFileError when the file cannot be read
  */
 export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOutcome> {
-  const { db, clock, ids, systemId, source } = options;
+  const { db, clock, ids, systemId, source, stationStaleAfterMs } = options;
   const events: { [Name in EventName]?: number } = {};
   const failed: { line: number; reason: string }[] = [];
   const problems: Problem[] = [];
   let snapshots = 0;
   let waiting: StationsWaiting = { withoutInformation: 0, withoutStatus: 0 };
   const apply = async (snapshot: GbfsSnapshot) => {
-    const applied = await applySnapshot(db, { systemId, source, ids, now: clock() }, snapshot);
+    const applied = await applySnapshot(db, { systemId, source, ids, now: clock(), stationStaleAfterMs }, snapshot);
     ({ waiting } = applied.stations);
     for (const [name, n] of Object.entries(eventsOf(applied)) as [EventName, number][])
       // The cast is safe: the names are the keys of `EventCounts`.

@@ -15,7 +15,7 @@ import { type Agency, agencyOf, type AgencyReads, type HourContent, recordRead }
 
 /** The dependencies of the routes for hours. */
 export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
-  /** Limits the hours that are sent at the same time: each takes a place until it is sent. */
+  /** Limits the responses that are sent at the same time, each with an hour of records: it takes a place until it is sent. */
   readonly places: Places;
 }
 

@@ -35,7 +35,7 @@ export type UploadThreadReport =
 
 /** Database connections: two write rides, one reads the file's parts, one writes the progress. */
 const CONNECTIONS = 4;
-/** The source of the imported rides, the same as that of the command `import trips`. */
+/** The source of the imported rides: the default of `import trips --source`. */
 const SOURCE = "trips";
 /** Milliseconds between two reports of the progress. */
 const REPORT_INTERVAL_MS = 500;

@@ -240,7 +240,7 @@ export type CountRequest = (request: AnsweredRequest) => void;
 /** The names by which a route is counted: few, and never what a caller has sent. */
 export interface CountedRoute {
   readonly interface: "partner" | "mcp" | "operator" | "gbfs" | "console" | "pages" | "none";
-  /** The endpoint's name in the contract; of MCP the method and the tool's name. */
+  /** The endpoint's name in the contract; of MCP the method and the tool's name; a fixed word for other paths. */
   readonly route: string;
   readonly method: string;
 }

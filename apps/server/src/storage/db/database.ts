@@ -180,7 +180,7 @@ export function watchConnections(connectionString: string): SilenceWatch {
   return watchSilence(() => createQuestionClient(connectionString, QUESTION_TIMEOUT_MS));
 }
 
-/** Returns a connection for one query. @param timeoutMs of connecting, and again of the query */
+/** Returns a client, not yet connected, for one query. @param timeoutMs limits the connecting, and then the query */
 export function createQuestionClient(connectionString: string, timeoutMs: number): pg.Client {
   return new pg.Client({
     ...connectionSettings(connectionString),

@@ -223,7 +223,7 @@ export function listById<Name extends string>(
           ? await listAll(readPool, systemId, request)
           : ((await rowMemory?.page(remembered, {
               ...whose,
-              ...{ owner: [systemId], request, keyOf: (id: string) => ({ time: 0, id }) },
+              ...{ parameters: [systemId], request, keyOf: (id: string) => ({ time: 0, id }) },
               sieves: (known) => sievesOf(known, filters, given),
             })) ??
             (await filtered.read(whose, (db) =>

@@ -39,7 +39,7 @@ export interface RememberableList extends Omit<ListDefinition, "whose" | "parame
 }
 
 /** The values of the parameters of `whose`: the system first. */
-export type OwnerValues = readonly unknown[];
+export type FirstParameters = readonly unknown[];
 
 /** Rows that one statement reads, in some ten milliseconds. Too high: blocks the process for longer. */
 const CHUNK_ROWS = 10_000;
@@ -130,10 +130,10 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
 export async function listFollowing(
   db: QueryRunner,
   list: RememberableList,
-  owner: OwnerValues,
+  parameters: FirstParameters,
   after: RowKey,
 ): Promise<{ readonly rows: ReadRows; readonly isMore: boolean }> {
-  const rows = rowsOf(list, oneRow(await db.query<ReadColumns>(list.following, [...owner, after.id, after.time])));
+  const rows = rowsOf(list, oneRow(await db.query<ReadColumns>(list.following, [...parameters, after.id, after.time])));
   return { rows, isMore: rows.ids.length === CHUNK_ROWS };
 }
 
@@ -141,11 +141,11 @@ export async function listFollowing(
 export async function listChanged(
   readPool: ReadPool,
   list: RememberableList,
-  owner: OwnerValues,
+  parameters: FirstParameters,
   since: number,
 ): Promise<Changes> {
   type Found = ReadColumns & { positions: number[] | null; removed: string[] | null; resets: number };
-  const found = oneRow(await readPool.read<Found>(list.changed, [...owner, since]));
+  const found = oneRow(await readPool.read<Found>(list.changed, [...parameters, since]));
   const { positions, removed, resets } = found;
   return { rows: rowsOf(list, found), positions: positions ?? [], removed: removed ?? [], resets };
 }
@@ -154,12 +154,12 @@ export async function listChanged(
 export async function listRemembered(
   readPool: ReadPool,
   list: RememberableList,
-  owner: OwnerValues,
+  parameters: FirstParameters,
   since: number,
   ids: readonly string[],
 ): Promise<{ readonly rows: string | null; readonly n: number; readonly recent: readonly [string, number][] }> {
   type Found = { rows: string | null; n: number; recent: [string, number][] | null };
-  const found = oneRow(await readPool.read<Found>(list.page, [...owner, since, ids]));
+  const found = oneRow(await readPool.read<Found>(list.page, [...parameters, since, ids]));
   return { ...found, recent: found.recent ?? [] };
 }
 

@@ -7,7 +7,7 @@ import {
   listChanged,
   listFollowing,
   listRemembered,
-  type OwnerValues,
+  type FirstParameters,
   type RememberableList,
 } from "./remembered-queries.ts";
 import { type RowKey, type Sieve, SortedRows } from "./sorted-rows.ts";
@@ -40,7 +40,7 @@ interface RowsOfOwner {
   readonly systemId: string;
   readonly partnerId: string;
   /** The values of the list's first parameters. */
-  readonly owner: OwnerValues;
+  readonly parameters: FirstParameters;
 }
 
 /** Where rows and their changes are read from. */
@@ -91,11 +91,11 @@ async function learnRows(
   const { position, history, isUncertain } = await source.follow.standing(list.table, whose);
   if (isUncertain) return false;
   // Only the number of resets is needed here.
-  const { resets } = await listChanged(source.readPool, list, whose.owner, position);
+  const { resets } = await listChanged(source.readPool, list, whose.parameters, position);
   const kinds = Object.entries(list.columns).map(([name, { kind }]) => [name, kind] as const);
   const rows = new SortedRows(Object.fromEntries(kinds));
   for (let after = FIRST, isMore = true; isMore;) {
-    const read = await listFollowing(source.db, list, whose.owner, after);
+    const read = await listFollowing(source.db, list, whose.parameters, after);
     rows.write(read.rows);
     if (rows.bytes > maxBytes) return undefined;
     after = { time: read.rows.times.at(-1) ?? 0, id: read.rows.ids.at(-1) ?? "" };
@@ -117,7 +117,7 @@ async function catchUp(
   // Queried before the changes are read, so that changes made after the read are behind this position.
   const standing = isDue ? await follow.standing(list.table, whose) : undefined;
   if (standing !== undefined && !isFollowed(known, standing)) return false;
-  const { rows, positions, removed, resets } = await listChanged(readPool, list, whose.owner, known.since);
+  const { rows, positions, removed, resets } = await listChanged(readPool, list, whose.parameters, known.since);
   if (known.resets !== resets) return false;
   known.rows.remove(removed);
   known.rows.write(rows);
@@ -225,7 +225,7 @@ export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }:
         const selection = { ...selectionOf(asked), direction: list.direction, sieves: asked.sieves(rows) };
         const { ids, total = null } = rows.select(selection);
         if (ids.length === 0) return { rows: null, total };
-        const read = await listRemembered(source.readPool, list, asked.owner, since, ids);
+        const read = await listRemembered(source.readPool, list, asked.parameters, since, ids);
         // All these rows still exist and have not changed since they were read into memory. Otherwise the page may be wrong,
         // and is made again.
         const isAsKnown = read.n === ids.length && read.recent.every(([id, at]) => recent.get(id) === at);
@@ -251,8 +251,8 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
     /** Returns the entry of a list, or adds one without rows. */
     of(list: RememberableList, whose: RowsOfOwner): Remembered {
       const { table } = list;
-      // The owner's values may include the current time (a `Date`), which is no part of the key.
-      const key = JSON.stringify([table, ...whose.owner.filter((value) => typeof value === "string")]);
+      // The parameters may include the current time (a `Date`), which is no part of the key.
+      const key = JSON.stringify([table, ...whose.parameters.filter((value) => typeof value === "string")]);
       const present = lists.get(key);
       if (present !== undefined) return present;
       // Runs only after `made`, the new entry, is complete.

@@ -40,8 +40,8 @@ const RUN_TIMEOUT_MS = 60_000;
  */
 const FAILURE_DELAYS_MS = { first: 5_000, most: 10 * 60_000 } as const;
 /**
- * Time to find the bad units of a batch. The remaining units wait for the next sweep, whose batch leaves out the units that
- * were found bad.
+ * The longest time to find the failing units of a batch. Then an error ends the sweep. The remaining units wait for the next
+ * one, whose batch leaves out the failing units that were found.
  */
 const ISOLATION_TIMEOUT_MS = 120_000;
 

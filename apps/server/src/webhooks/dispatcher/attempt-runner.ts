@@ -3,7 +3,7 @@ import type { SignatureSchemes, SigningSecret } from "../endpoints/dispatch-endp
 import type { ClaimedRow } from "../queue/lane-queries.ts";
 import { afterResult, type AttemptResult } from "../rules/after-attempt.ts";
 import type { Sender } from "../sender/sender.ts";
-import { adjustConcurrency, canStartAttempt, type Lane, type QueueName } from "./lanes.ts";
+import { canStartAttempt, endAttempt, type Lane, type QueueName } from "./lanes.ts";
 import { type CompletedAttempt, type Message, resultOf } from "./result-writer.ts";
 
 /* Runs attempts: takes claimed deliveries from lanes, has their messages sent, and judges the results. */
@@ -104,7 +104,8 @@ export class AttemptRunner {
     try {
       await this.#attempt(lane, row);
     } catch (error) {
-      // Nothing was sent; the claim is released with the next maintenance of the lane.
+      // Nothing was sent: only composing the message, or a sender that is closed, throws. The next maintenance of the lane
+      // releases the claim.
       lane.inFlight--;
       lane.unwritten.delete(row.delivery_id);
       lane.mustRelease = true;
@@ -124,14 +125,23 @@ export class AttemptRunner {
     observe.attemptStarted(startedAt - row.due_at.getTime(), row.replay ? "replay" : "regular");
     const sent = await sender.send({ url, headers: message.headers, body: message.body });
     const endedAt = clock();
-    const kept = lane.logMeter.keep({
+    const loggedAnswer = lane.logMeter.keep({
       isSuccess: sent.outcome === "succeeded",
       endedAt,
       requestBytes: Buffer.byteLength(message.body) + LOGGED_HEADER_BYTES,
       answer: { headers: sent.answerHeaders, body: sent.answerBody },
     });
-    const result = resultOf({ row, url, message, startedAt, endedAt, result: sent, kept, chance: random() });
-    adjustConcurrency(lane, sent.failure !== null && SLOW_FAILURES.has(sent.failure));
+    const result = resultOf({
+      row,
+      url,
+      message,
+      startedAt,
+      endedAt,
+      result: sent,
+      kept: loggedAnswer,
+      chance: random(),
+    });
+    endAttempt(lane, sent.failure !== null && SLOW_FAILURES.has(sent.failure));
     onCompleted({ lane, result, ...judgeEndpoint(lane, row.delivery_id, sent, endedAt) });
   }
 }
@@ -144,6 +154,7 @@ function judgeEndpoint(lane: Lane, deliveryId: string, { outcome, status }: Atte
   const isActiveAgain = before.status === "probing" && after.status === "active";
   if (after.status !== before.status) {
     lane.endpoint = { ...lane.endpoint, status: after.status };
+    // Until the settings that are loaded from the database include this change, the lane keeps its own status.
     lane.statusChanges.decided++;
   }
   return {

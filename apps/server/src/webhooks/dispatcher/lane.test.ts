@@ -5,7 +5,7 @@ import type { ClaimedRow } from "../queue/lane-queries.ts";
 import { HEALTHY } from "../rules/after-attempt.ts";
 import {
   addClaimed,
-  adjustConcurrency,
+  endAttempt,
   advanceCursor,
   applySettings,
   canStartAttempt,
@@ -92,7 +92,7 @@ test("whatever is claimed, begun, ended and written, no more than 10 are in flig
         } else if (step === "begin") begun.push(...begin(it));
         else if (step === "write")
           for (const id of begun.splice(0, begun.length - it.inFlight)) it.unwritten.delete(id);
-        else if (it.inFlight > 0) adjustConcurrency(it, step === "wait");
+        else if (it.inFlight > 0) endAttempt(it, step === "wait");
         expect(begun.length).toBeLessThanOrEqual(2 * MAX_IN_FLIGHT_PER_ENDPOINT);
         expect(it.inFlight).toBeLessThanOrEqual(MAX_IN_FLIGHT_PER_ENDPOINT);
         expect(it.inFlight + it.ready.length).toBeLessThanOrEqual(MAX_IN_FLIGHT_PER_ENDPOINT + 100);
@@ -106,7 +106,7 @@ test("an endpoint that lets us wait gets half as many at a time down to one, and
   const it = lane();
   const allowances = [true, true, true, true, true, false, false, false].map((waited) => {
     it.inFlight++;
-    adjustConcurrency(it, waited);
+    endAttempt(it, waited);
     return it.concurrencyLimit;
   });
   expect(allowances).toEqual([5, 2, 1, 1, 1, 2, 3, 4]);

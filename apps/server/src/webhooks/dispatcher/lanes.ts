@@ -266,7 +266,7 @@ function countRegular(ready: readonly ClaimedRow[]): number {
  * Counts an attempt as ended. A slow one halves the endpoint's concurrency, so that the endpoint occupies few slots of the
  * process. Any other one raises the concurrency by one, up to MAX_IN_FLIGHT_PER_ENDPOINT.
  */
-export function adjustConcurrency(lane: Lane, wasSlow: boolean): void {
+export function endAttempt(lane: Lane, wasSlow: boolean): void {
   lane.inFlight--;
   lane.completedSinceClaim++;
   lane.concurrencyLimit = wasSlow

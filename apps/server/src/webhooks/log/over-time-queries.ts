@@ -53,7 +53,9 @@ export interface StepRow {
   /** The index of the step, from 1. */
   readonly step: number;
   readonly succeeded: number;
+  /** Pending, and no attempt has failed yet. */
   readonly waiting: number;
+  /** Pending after a failed attempt. */
   readonly failing: number;
   readonly failed: number;
   readonly held: number;
@@ -121,7 +123,7 @@ interface CountedCauses {
 
 /**
  * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped deliveries are
- * neither. They are removed here, because a condition in the statement could read any number of rows.
+ * neither. They are removed here: with a condition in the statement, PostgreSQL could pass over any number of them.
  * They are the first rows of the result, two at most (CODE_OF_CAUSE), so that MAX_CAUSES others fit.
  */
 export async function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CountedCauses> {

@@ -38,7 +38,7 @@ export interface OverTime {
 /** Deliveries that fail for the same reason, with advice. */
 interface Cause extends Pick<CauseRow, "failure" | "code" | "deliveries" | "newest_id"> {
   readonly advice: FailureAdvice | null;
-  /** The beginning of the newest response; null: there is none to show. */
+  /** The beginning of the newest delivery's response; null: it has none to show. */
   readonly says: string | null;
   readonly first_at: string;
   readonly last_at: string;

@@ -240,8 +240,8 @@ export function failureOf({ outcome, failure, status }: Pick<AttemptEnd, "outcom
 }
 
 /**
- * An endpoint's failures since its last success. A stretch of failing has no success in it, and no silence of more than a
- * day (SILENCE_MS).
+ * An endpoint's failures in its present stretch of failing. A stretch has no success in it, and at most a day (SILENCE_MS)
+ * between two failures. The count of responses 410 goes on from one stretch to the next.
  */
 export interface EndpointHealth {
   /** When the first failure of this stretch ended, in milliseconds since 1970; null: none since the last success. */

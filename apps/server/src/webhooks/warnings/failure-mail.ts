@@ -155,7 +155,7 @@ export interface FailureNotice {
   readonly dashboardUrl: string | null;
 }
 
-/** A mail. Without a mail server, its text goes to the log. */
+/** A mail. If it cannot be sent, its text goes to the log. */
 interface FailureMail {
   readonly subject: string;
   readonly text: string;
