@@ -226,6 +226,12 @@ const numberPosition: PositionCodec<number> = {
   decode: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
 };
 
+/**
+ * The time to read a feed. With the check itself, 20 s at most, it is less than the 65 s for which the proxies of deploy/ wait
+ * for an answer.
+ */
+const READ_TIMEOUT_MS = 40_000;
+
 /** Routes with which the operator checks how trip planners can use the system's own feeds and the feeds that it follows. */
 export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQuality"] {
   const { db, clock } = context;
@@ -233,10 +239,9 @@ export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQ
   const publicHosts = new PublicHosts();
   const checkOwn = async (systemId: string): Promise<FeedReport> =>
     checkFeedApart(await readOwnFeed(context, systemId), { now: clock() });
+  const reading = { monotonic: () => performance.now(), publicHosts, timeoutMs: READ_TIMEOUT_MS };
   const checkAddress = async (address: string): Promise<FeedReport> =>
-    checkFeedApart(await readAddress(new URL(address), { monotonic: () => performance.now(), publicHosts }), {
-      now: clock(),
-    });
+    checkFeedApart(await readAddress(new URL(address), reading), { now: clock() });
   return {
     check: async ({ query: { source }, request }) => {
       const { systemId } = consoleCaller(request);

@@ -14,7 +14,7 @@ const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
 /** Most checks at one time in this process. Too low: checks wait for each other. Too high: checks take too much memory. */
 const CONCURRENCY = 2;
 /** Time limit of one check. The largest known feeds take two seconds. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 20_000;
 
 /** The number of checks that run, and the functions that let waiting checks begin, the earliest first. */
 let running = 0;

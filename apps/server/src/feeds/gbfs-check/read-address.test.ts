@@ -49,6 +49,17 @@ test("a server that compresses, validates and lets every site read lacks nothing
   expect(await rulesOf(url)).toEqual(["not-https"]);
 });
 
+test("files whose server does not answer are given up together once the time for all of them is over", async () => {
+  const documents = cleanDocuments();
+  const { url, asked } = await serve(documents, ({ url: path }, response, json) => {
+    if (path === "/gbfs.json") response.end(json);
+  });
+  const { files } = await readAddress(url, { ...options, timeoutMs: 500 });
+  expect(files).toHaveLength(1 + documents["gbfs"].data.feeds.length);
+  for (const { name, bytes } of files) expect([name, bytes === undefined]).toEqual([name, name !== "gbfs"]);
+  expect(asked.length).toBeLessThan(2 + files.length);
+});
+
 test("the time of each file is measured", async () => {
   let now = 0;
   const { url } = await serve(cleanDocuments(), (_, response, json) => {

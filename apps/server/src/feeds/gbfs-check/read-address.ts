@@ -13,6 +13,8 @@ export interface ReadAddressOptions extends OutgoingOptions {
   readonly signal?: AbortSignal | undefined;
   /** Default: `MAX_TOTAL_BYTES`. */
   readonly maxTotalBytes?: number;
+  /** Milliseconds for all files together. Default: `TOTAL_TIMEOUT_MS`. */
+  readonly timeoutMs?: number;
 }
 
 /** Time limits for one file, and for all files. Too low: slow servers fail. Too high: one check delays the next. */
@@ -89,7 +91,7 @@ class AddressReader {
   readonly #options: ReadAddressOptions;
   readonly #client: OutgoingClient;
   /** Aborts the requests when the time for all files is over. */
-  readonly #ends = AbortSignal.timeout(TOTAL_TIMEOUT_MS);
+  readonly #ends: AbortSignal;
   /** Requests by address, so that a file is fetched once: several languages often share a file. */
   readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
   /** Bytes of all responses so far, those of second requests included: all are in memory until the check ends. */
@@ -97,6 +99,7 @@ class AddressReader {
 
   constructor(location: URL, options: ReadAddressOptions) {
     this.#options = options;
+    this.#ends = AbortSignal.timeout(options.timeoutMs ?? TOTAL_TIMEOUT_MS);
     this.#client = createOutgoingClient(location, options);
   }
 
