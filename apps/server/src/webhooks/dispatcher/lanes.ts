@@ -77,11 +77,14 @@ interface StatusChanges {
 interface QueueCursor {
   /** More deliveries may be due. */
   mayHaveMore: boolean;
-  /** Milliseconds since 1970. No due deliveries are left before this time, except those that were committed late. */
+  /**
+   * Milliseconds since 1970. No deliveries that were due before this time are left, except those that were committed late
+   * and those whose claims were released.
+   */
   claimFrom: number;
   /**
-   * The time of the latest full scan by the monotonic clock, and its duration. A full scan claims from the queue's beginning
-   * instead of `claimFrom`, and so finds deliveries that were committed late.
+   * The time of the latest full scan by the monotonic clock, and its duration in milliseconds. A full scan claims from the
+   * queue's beginning instead of `claimFrom`, and so finds these exceptions.
    */
   fullScanAt: number;
   fullScanMs: number;
@@ -172,7 +175,7 @@ export function canStartAttempt(lane: Lane, monotonic: number): boolean {
   );
 }
 
-/** Returns how many more deliveries the lane can begin at once. */
+/** Returns how many deliveries the lane could begin at once in addition to those that are ready. */
 export function freeSlotsOf(lane: Lane): number {
   return Math.max(0, Math.floor(concurrencyOf(lane)) - lane.inFlight - lane.ready.length);
 }
@@ -379,8 +382,8 @@ export class LaneKeeper {
       const endpoint = endpoints.get(endpointId);
       // The endpoint was created after the settings were loaded: its lane is leased again later.
       if (endpoint === undefined) await updateLanesReleased(db, systemId, [{ endpointId, token }]);
-      // A lane that cannot be adopted is leased again once this lease has expired. Its error does not affect the other
-      // lanes.
+      // A lane that cannot be adopted is not kept. The next `maintain` leases it again: its row still names this worker. The
+      // error does not affect the other lanes.
       else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs)).catch(onError);
     }
   }
@@ -406,8 +409,8 @@ export class LaneKeeper {
   /** Releases lanes above the worker's share to other workers, each once all its results are written. */
   async #drainSurplus(share: number): Promise<void> {
     const { db, systemId } = this.#options;
-    let surplus = this.#lanes.size - share;
-    for (const lane of this.#lanes.values()) lane.draining = surplus-- > 0;
+    const surplus = this.#lanes.size - share;
+    for (const [index, lane] of [...this.#lanes.values()].entries()) lane.draining = index < surplus;
     const draining = [...this.#lanes.values()].filter((lane) => lane.draining);
     for (const lane of draining) await this.#releaseClaims(lane);
     const drained = draining.filter((lane) => lane.unwritten.size === 0);
@@ -417,7 +420,7 @@ export class LaneKeeper {
     for (const lane of drained) this.#lanes.delete(lane.endpointId);
   }
 
-  /** Writes how much the log has grown. */
+  /** Writes the log sizes that have changed. */
   async #writeSizes(lanes: Iterable<Lane>): Promise<void> {
     const { db, systemId, clock } = this.#options;
     const changed = [...lanes]

@@ -285,7 +285,7 @@ export interface EndpointCounts {
   readonly held_since: Date | null;
   /** Whether a replay is running, which may be about to send the held deliveries. */
   readonly is_replaying: boolean;
-  /** Deliveries of the present hour that `max_per_hour` let through, and those that it skipped; null: neither. */
+  /** Deliveries that `max_per_hour` let through and skipped in the hour that ends at `until`; null: it judged none. */
   readonly this_hour: { readonly sent: number; readonly skipped: number; readonly until: Date } | null;
 }
 
@@ -477,7 +477,7 @@ export async function findEncryptionKey(db: Queryable, systemId: string): Promis
   return (await db.query<EncryptionKeyRow>(findKey, [systemId]))[0];
 }
 
-/** Records the encryption key that a system's secrets have from now on. */
+/** Records the key that encrypts a system's new secrets from now on. */
 export async function insertEncryptionKey(
   db: Queryable,
   systemId: string,

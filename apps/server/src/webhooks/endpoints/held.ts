@@ -35,9 +35,9 @@ export async function showHeld(
 }
 
 /**
- * Sends the held deliveries after current events, once the endpoint is active. Counts them and records the decision;
- * workers send them in batches, oldest first, while the endpoint is active. Omits deliveries that another
- * replay already sends, so that two people who press the same button send once.
+ * Sends the held deliveries after regular ones, once the endpoint is active. Counts them and records a replay; workers
+ * queue its deliveries in batches, oldest first, while the endpoint is active. Omits deliveries that another replay already
+ * sends, so that two people who press the same button send once.
  * @returns how many deliveries
  * @throws ServiceError when there is no endpoint
  */

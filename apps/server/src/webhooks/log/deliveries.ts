@@ -189,7 +189,7 @@ async function viewsOf(
   });
 }
 
-/** A delivery with every attempt that the log keeps. */
+/** A delivery with its logged attempts, oldest first: all of them, or the latest (`showDelivery`). */
 export interface DeliveryDetail extends DeliveryView {
   readonly partner_id: string;
   readonly exchanges: readonly Exchange[];
@@ -266,7 +266,10 @@ export async function endpointOf({ db }: ReadContext, systemId: string, row: Fou
   return findEndpoint(db, systemId, row.endpoint_id);
 }
 
-/** Tells whether any worker sends, which the explanation of a pending delivery needs. Queries only if a row is pending. */
+/**
+ * Tells whether any worker sends the system's webhooks, which the explanation of a pending delivery needs. Returns true
+ * without a query if no row is pending.
+ */
 async function findWhetherSending(
   { db }: ReadContext,
   systemId: string,
@@ -281,22 +284,18 @@ function viewOf(
   { endpoint, isSending }: { readonly endpoint: EndpointRow; readonly isSending: boolean },
   last: LatestAttempt | AttemptRow | undefined,
 ): DeliveryView {
-  const { id, endpoint_id, event, event_id, resource_id, created_at, status, attempts } = row;
-  const { latest_code, latest_failure, finished_at } = row;
   return {
-    ...{
-      id,
-      endpoint_id,
-      event,
-      event_id,
-      resource_id,
-      created_at,
-      status,
-      attempts,
-      latest_code,
-      latest_failure,
-      finished_at,
-    },
+    id: row.id,
+    endpoint_id: row.endpoint_id,
+    event: row.event,
+    event_id: row.event_id,
+    resource_id: row.resource_id,
+    created_at: row.created_at,
+    status: row.status,
+    attempts: row.attempts,
+    latest_code: row.latest_code,
+    latest_failure: row.latest_failure,
+    finished_at: row.finished_at,
     next_attempt_at: row.due_at,
     explanation: explainDelivery(row, { endpoint, isSending, now: clock(), hints }, last),
     endpoint_name: endpoint.name,

@@ -37,7 +37,10 @@ interface DeliveryParameters {
 export function filterOf(parameters: DeliveryParameters): DeliveryFilter {
   const { status, event, code, failure, resource_id: resourceId, since, until } = parameters;
   return {
-    ...{ status, event, failure, resourceId },
+    status,
+    event,
+    failure,
+    resourceId,
     code: code === undefined ? undefined : readCodeFilter(code),
     since: dateOf(since),
     until: dateOf(until),

@@ -37,7 +37,8 @@ export const MAX_RESENDS = 100_000;
 const MAX_LOOKED_AT = 500_000;
 
 /*
- * Leaves out pending deliveries without a failure, because they are sent anyway, and tests, which are sent only once.
+ * Leaves out tests, which are sent only once, and pending deliveries without a failure, which are sent anyway. A pending
+ * delivery with a failure may wait for hours: the resend makes its next attempt due at once.
  */
 const isResendable = `(status <> 'pending' or latest_failure is not null) and not ${isTest("id")}`;
 
@@ -170,7 +171,7 @@ export function findPageStatement(
 
 // Forbids plans that sort: they read the whole range of an index before they return the first row. PostgreSQL often
 // estimates such a plan as cheaper, because it does not know how many rows the values of one call match. Uses one plan for
-// all values, except in a distributed database, because planning takes longer than a search does.
+// all values, because planning takes longer than a search does. In a distributed database, PostgreSQL plans as usual.
 const settings = statement(
   "deliveries.searchSettings",
   `select set_config(name, value, true) from (values ('enable_sort', 'off'), ('enable_bitmapscan', 'off'),

@@ -83,7 +83,7 @@ export interface Replay {
 }
 
 /**
- * Sends a range of deliveries again, behind newer ones. The deliveries are counted and recorded at once: later changes do
+ * Sends a range of deliveries again, after regular ones. The deliveries are counted and recorded at once: later changes do
  * not affect the replay.
  * @throws ServiceError when there is no endpoint, or `since` is not before `until`
  */
@@ -140,8 +140,9 @@ export async function stopReplay(context: ActorContext, systemId: string, id: st
 const MAX_QUEUED = 1_000;
 
 /**
- * Queues the remaining deliveries of replays, as far as the queues of active endpoints have capacity. Each batch is one
- * transaction: a worker that dies leaves nothing half done, and any number of workers may call this at once.
+ * Queues the next deliveries of the first unfinished replay of each active endpoint, until `maxQueued` replayed deliveries
+ * of the endpoint are queued. Each batch is one transaction: a worker that dies leaves nothing half done, and any number of
+ * workers may call this at once.
  * @returns how many deliveries were queued
  */
 export async function queueReplays(
@@ -151,8 +152,7 @@ export async function queueReplays(
 ): Promise<number> {
   let queued = 0;
   const failures: unknown[] = [];
-  // The replays of an endpoint are queued one after the other, in the order of their creation. If one fails, the others go
-  // on.
+  // If the replay of one endpoint fails, those of the others go on.
   for (const { id } of await listUnfinishedReplays(db, systemId)) {
     const batch = db.transaction((tx) => queueBatch(tx, { systemId, id, maxQueued }, new Date(clock())));
     queued += await batch.catch((error: unknown) => {
@@ -197,8 +197,8 @@ async function insertBatch(
 interface Redelivery {
   readonly id: string;
   /**
-   * `redelivered`: it was finished, and begins a fresh schedule. `retried_now`: it waited for its next attempt, which is
-   * due now; its schedule goes on. `already_due`: it is due or being sent, and nothing was changed.
+   * `redelivered`: it was finished or held, and begins a fresh schedule. `retried_now`: it waited for its next attempt,
+   * which is due now; its schedule goes on. `already_due`: it is due or being sent, and nothing was changed.
    */
   readonly outcome: "redelivered" | "retried_now" | "already_due";
 }
@@ -247,11 +247,14 @@ export async function retryEndpointNow(context: ActorContext, scope: EndpointSco
   if (endpoint.status === "paused") {
     throw commandError("conflict", "endpointPausedReplay", { partnerId });
   }
-  // Read once: a delivery that begins to wait during the loop has just been tried, and need not be tried again.
+  // One time for all batches: what a batch has made due at `now` does not match the next batch.
   const now = new Date(clock());
   let count = 0;
-  for (let last = RETRY_BATCH; last === RETRY_BATCH; count += last) {
-    last = await updateAllDueNow(db, systemId, endpoint.id, now, RETRY_BATCH);
+  // A batch that is not full is the last.
+  for (let isFull = true; isFull;) {
+    const batch = await updateAllDueNow(db, systemId, endpoint.id, now, RETRY_BATCH);
+    count += batch;
+    isFull = batch === RETRY_BATCH;
   }
   if (count === 0) return 0;
   await db.transaction(async (tx) => {
@@ -316,8 +319,8 @@ export async function countResend(context: ActorContext, scope: EndpointScope, c
 }
 
 /**
- * Sends deliveries again, behind newer ones: pending ones keep their schedule, all others begin a new one. Skips deliveries
- * that succeed before their turn.
+ * Sends deliveries again, after regular ones. A pending one keeps its schedule, and its next attempt becomes due at its
+ * turn; all others begin a new schedule. Skips deliveries that succeed before their turn.
  * @throws ServiceError when there is no endpoint, or more match than one resend may send
  */
 export async function startResend(

@@ -143,7 +143,17 @@ export function searchValues(
   // A status that the column `problem` does not have: `pending`, `succeeded` or `unsuccessful`.
   const plainStatus = problem === null ? (status ?? null) : null;
   return [
-    ...[systemId, endpoints, since, before.created_at, before.id],
-    ...[event, resourceId, failureAskedFor(filter), problem, lowest, highest, plainStatus],
+    systemId,
+    endpoints,
+    since,
+    before.created_at,
+    before.id,
+    event,
+    resourceId,
+    failureAskedFor(filter),
+    problem,
+    lowest,
+    highest,
+    plainStatus,
   ];
 }

@@ -86,7 +86,7 @@ const redelivery = statement(
    returning delivery_id`,
 );
 
-/** Queues a finished delivery with a fresh schedule, due now. @returns false: it is queued already */
+/** Queues a finished or held delivery with a fresh schedule, due now. @returns false: it is queued already */
 export async function insertRedelivery(
   tx: Transaction,
   systemId: string,

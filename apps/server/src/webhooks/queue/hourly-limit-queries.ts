@@ -75,7 +75,7 @@ const COUNT_BATCH = 1_000;
 
 /**
  * Applies the hourly limits: lets the first due deliveries of new events through, and skips the rest, which stay in the log.
- * @returns whether an endpoint may have more due deliveries
+ * @returns whether an endpoint may have more due deliveries that are not counted yet
  */
 export async function applyHourlyLimit(
   db: Queryable,

@@ -190,7 +190,7 @@ export interface ClaimRequest {
    * The endpoint has an hourly limit: leaves out deliveries that `applyHourlyLimit` must judge first (`is_uncounted`).
    */
   readonly hasHourlyLimit?: boolean;
-  /** Skips rows that were due earlier: they are deleted, and reading dead rows costs time. */
+  /** Skips rows that were due earlier: nearly all of them are dead, and reading dead rows costs time (`QueueCursor`). */
   readonly dueFrom: Date;
 }
 
@@ -406,7 +406,10 @@ export function updateQueuedToHeld(
   });
 }
 
-/** The result of an attempt, for the log and for the delivery. */
+/**
+ * The result of an attempt, for the log, for the delivery and for its row in the queue. `due_at`: when the attempt was due.
+ * `tries` and `crashes`: the counts after the attempt.
+ */
 export interface ResultRow
   extends
     WrittenRow<"webhook_attempts">,
