@@ -16,7 +16,7 @@ import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpo
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
 import { queueReplays } from "./log/resend.ts";
-import { countBacklog, listFailingEndpoints, listLargestLogs } from "./queue/backlog-queries.ts";
+import { countBacklog, listFailingPartners, listLargestLogs } from "./queue/backlog-queries.ts";
 import { SILENCE_MS } from "./rules/after-attempt.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";
 import { createFaultySender, type DeliveryFaults } from "./sender/faulty-sender.ts";
@@ -68,7 +68,10 @@ export interface DispatcherOptions {
 const SYSTEMS_INTERVAL_MS = 5_000;
 /** Minimum milliseconds between two checks that notifications cause. Too low: a burst of them costs the database. */
 const FOLLOW_PAUSE_MS = 50;
-/** Database connections that the dispatchers of a process share: one to claim, one to write results, one for another system meanwhile. */
+/**
+ * Database connections that the dispatchers of a process share: one to claim, one to write results, one for another system
+ * meanwhile.
+ */
 const CONNECTIONS = 3;
 /**
  * Settings that make the dispatcher's statements use an index. Its queue tables change so fast that PostgreSQL's estimate
@@ -121,7 +124,11 @@ function ignore(): void {
 
 /** The observer for sandboxes. Their deliveries are left out of the metrics, because they say nothing about the service. */
 const UNOBSERVED: DispatchObserver = {
-  ...{ claimed: ignore, attemptStarted: ignore, resultsWritten: ignore, orphansWritten: ignore, setAside: ignore },
+  claimed: ignore,
+  attemptStarted: ignore,
+  resultsWritten: ignore,
+  orphansWritten: ignore,
+  setAside: ignore,
 };
 
 /** The dispatchers of the systems that this process sends for. */
@@ -194,7 +201,10 @@ class OpenSystems {
         // Failures in a sandbox are part of a test, so no mail is sent about them.
         recordFailures: () => Promise.resolve(),
       }),
-      ...{ db, systemId, isSandbox, timeouts },
+      db,
+      systemId,
+      isSandbox,
+      timeouts,
       random: () => ids.random(),
       loadEndpoints: () => load(db, systemId),
       queueReplays: () => queue(db, systemId),
@@ -241,22 +251,28 @@ function reportSetAside({ logger, metrics }: WebhookWorkerOptions) {
   };
 }
 
-/** Shows the backlog in the metrics. @returns a function that is called when the process closes: the database closes too */
+/**
+ * Shows the backlog in the metrics.
+ * @returns a function to call when the process begins to close: it stops the reports of errors, because the database closes
+ * too, and the backlog cannot be read any more
+ */
 function watchBacklog(
   { db, clock, metrics }: Pick<WebhookWorkerOptions, "db" | "clock" | "metrics">,
   dispatcher: Dispatcher,
   systems: () => Promise<readonly string[]>,
   onError: (error: unknown) => void,
 ): () => void {
-  let isReported = true;
+  let reportsErrors = true;
   metrics.watch({
     inFlight: () => dispatcher.inFlight(),
     backlog: async () => Promise.all((await systems()).map((systemId) => readBacklog({ db, clock }, systemId))),
     onError: (error) => {
-      if (isReported) onError(error);
+      if (reportsErrors) onError(error);
     },
   });
-  return () => void (isReported = false);
+  return () => {
+    reportsErrors = false;
+  };
 }
 
 /** Starts sending webhooks from this process. */
@@ -270,7 +286,9 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
     sender: createSender({ rules: options.rules, clock }),
-    ...{ clock, ids, monotonic: () => performance.now() },
+    clock,
+    ids,
+    monotonic: () => performance.now(),
     userAgent: `bikeshare/${options.version}`,
     loadEndpoints: endpointLoader({ cipher, clock }, (error) => decryption.failed(error)),
     queueReplays: (on, systemId) => queueReplays({ db: on, clock }, systemId),
@@ -295,7 +313,8 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     systems,
     mailer,
     logger,
-    ...{ onError: mailing.failed, watch: mailing.watch },
+    onError: mailing.failed,
+    watch: mailing.watch,
     observe: metrics.mails.mailed,
   });
   const stopReporting = watchBacklog(options, dispatcher, systems, onError);
@@ -312,13 +331,13 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
 function tracedAttempt({ result }: CompletedAttempt): TracedAttempt {
   const startedAt = result.started_at.getTime();
   return {
-    ...{
-      deliveryId: result.delivery_id,
-      number: result.number,
-      startedAt,
-      endedAt: startedAt + (result.total_ms ?? 0),
-    },
-    ...{ outcome: result.outcome, failure: result.failure, status: result.status },
+    deliveryId: result.delivery_id,
+    number: result.number,
+    startedAt,
+    endedAt: startedAt + (result.total_ms ?? 0),
+    outcome: result.outcome,
+    failure: result.failure,
+    status: result.status,
   };
 }
 
@@ -348,7 +367,7 @@ export async function readBacklog(
 ): Promise<SystemBacklog> {
   const now = clock();
   const row = await countBacklog(db, systemId, new Date(now));
-  const failing = await listFailingEndpoints(db, systemId, { since: new Date(now - SILENCE_MS), limit: SHOWN_FAILING });
+  const failing = await listFailingPartners(db, systemId, { since: new Date(now - SILENCE_MS), limit: SHOWN_FAILING });
   const logs = await listLargestLogs(db, systemId, { oldest: oldestKept(dayOf(now)), limit: SHOWN_LOGS });
   return {
     systemId,

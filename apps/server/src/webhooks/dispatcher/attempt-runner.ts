@@ -52,7 +52,7 @@ export interface InFlight {
 const MAX_IN_FLIGHT = 2_000;
 
 /** The approximate size of a logged attempt without the bodies and the response's headers. */
-const LOGGED_HEADER_BYTES = 400;
+const LOGGED_OVERHEAD_BYTES = 400;
 
 /** Failures that occupy a slot of the process for seconds. */
 const SLOW_FAILURES: ReadonlySet<string> = new Set(["dns_timeout", "connect_timeout", "timeout", "body_timeout"]);
@@ -125,10 +125,10 @@ export class AttemptRunner {
     observe.attemptStarted(startedAt - row.due_at.getTime(), row.replay ? "replay" : "regular");
     const sent = await sender.send({ url, headers: message.headers, body: message.body });
     const endedAt = clock();
-    const loggedAnswer = lane.logMeter.keep({
+    const kept = lane.logMeter.keep({
       isSuccess: sent.outcome === "succeeded",
       endedAt,
-      requestBytes: Buffer.byteLength(message.body) + LOGGED_HEADER_BYTES,
+      requestBytes: Buffer.byteLength(message.body) + LOGGED_OVERHEAD_BYTES,
       answer: { headers: sent.answerHeaders, body: sent.answerBody },
     });
     const result = resultOf({
@@ -138,7 +138,7 @@ export class AttemptRunner {
       startedAt,
       endedAt,
       result: sent,
-      kept: loggedAnswer,
+      kept,
       chance: random(),
     });
     endAttempt(lane, sent.failure !== null && SLOW_FAILURES.has(sent.failure));

@@ -195,9 +195,12 @@ export class SystemDispatcher {
       const hourly = asking.flatMap(({ lane: { endpointId, token, endpoint } }) =>
         endpoint.maxPerHour === null ? [] : [{ endpointId, token, maxPerHour: endpoint.maxPerHour }],
       );
-      // More deliveries than one statement counts are due: another claim must follow.
-      if (queue === "regular" && hourly.length > 0 && (await applyHourlyLimit(db, systemId, hourly, new Date(now))))
-        for (const { cursor, request } of asking) if (request.hasHourlyLimit) cursor.mayHaveMore = true;
+      if (queue === "regular" && hourly.length > 0) {
+        const isMoreToCount = await applyHourlyLimit(db, systemId, hourly, new Date(now));
+        // More deliveries are due than one statement counts: another claim must follow.
+        for (const { cursor, request } of asking)
+          if (isMoreToCount && request.hasHourlyLimit) cursor.mayHaveMore = true;
+      }
       const rows = await claimDeliveries(db, systemId, requests, queue === "replay", new Date(now));
       const span = { from, to: monotonic() };
       const byEndpoint = Map.groupBy(rows, (row) => row.endpoint_id);
@@ -270,7 +273,7 @@ interface SuspectClaimerOptions {
 class SuspectClaimer {
   readonly #options: SuspectClaimerOptions;
   readonly #lanes: ReadonlyMap<string, Lane>;
-  /** The lanes in which the last search found suspects. */
+  /** The lanes in which the last search found suspects, without those that have no further ones. */
   #waiting: readonly SuspectLane[] = [];
 
   constructor(options: SuspectClaimerOptions, lanes: ReadonlyMap<string, Lane>) {
@@ -278,7 +281,7 @@ class SuspectClaimer {
     this.#lanes = lanes;
   }
 
-  /** Whether the last search found suspects that this process may try. */
+  /** Whether suspects that this process may try are left. */
   get isWaiting(): boolean {
     return this.#waiting.length > 0;
   }
@@ -345,10 +348,18 @@ interface SuspectSlots {
  */
 export function createSuspectSlots(): SuspectSlots {
   let tried: { readonly lane: Lane; readonly deliveryId: string; readonly isAlone: boolean }[] = [];
-  const remaining = () => (tried = tried.filter(({ lane, deliveryId }) => lane.unwritten.has(deliveryId)));
+  const freeSlots = (): void => {
+    tried = tried.filter(({ lane, deliveryId }) => lane.unwritten.has(deliveryId));
+  };
   return {
-    free: () => (remaining().some(({ isAlone }) => isAlone) ? 0 : MAX_SUSPECTS_TOGETHER - tried.length),
-    isEmpty: () => remaining().length === 0,
+    free() {
+      freeSlots();
+      return tried.some(({ isAlone }) => isAlone) ? 0 : MAX_SUSPECTS_TOGETHER - tried.length;
+    },
+    isEmpty() {
+      freeSlots();
+      return tried.length === 0;
+    },
     take(lane, deliveryIds, isAlone) {
       for (const deliveryId of deliveryIds) tried.push({ lane, deliveryId, isAlone });
     },

@@ -21,7 +21,7 @@ import { replaceThresholds } from "./threshold-queries.ts";
 
 /** A removed endpoint. */
 export interface RemovedEndpoint extends EndpointChange {
-  /** Deliveries that were not sent. They stay held until their part of the log is dropped. */
+  /** Queued and held deliveries. They stay held until their day of the log is dropped, except those in flight. */
   readonly unsent: number;
 }
 

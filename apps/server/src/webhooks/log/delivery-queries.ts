@@ -171,7 +171,8 @@ export function findPageStatement(
 
 // Forbids plans that sort: they read the whole range of an index before they return the first row. PostgreSQL often
 // estimates such a plan as cheaper, because it does not know how many rows the values of one call match. Uses one plan for
-// all values, because planning takes longer than a search does. In a distributed database, PostgreSQL plans as usual.
+// all values, because planning takes longer than a search does; not in a distributed database, where each value needs a
+// plan.
 const settings = statement(
   "deliveries.searchSettings",
   `select set_config(name, value, true) from (values ('enable_sort', 'off'), ('enable_bitmapscan', 'off'),

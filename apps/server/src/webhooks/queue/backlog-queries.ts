@@ -6,7 +6,9 @@ import { statement } from "../../storage/db/statement.ts";
 
 /** The numbers of a system's waiting deliveries, endpoints, waiting mails and workers. */
 interface BacklogRow {
+  /** Queued deliveries, whether due or not. */
   readonly pending: number;
+  /** When the oldest due delivery was due; null: none is due. */
   readonly oldest_due_at: Date | null;
   /** Held deliveries, without those of removed endpoints. */
   readonly held: number;
@@ -44,7 +46,7 @@ const backlog = statement(
    from webhook_endpoints where system_id = $1`,
 );
 
-/** Counts the waiting deliveries of a system. */
+/** Counts a system's waiting deliveries and mails, its endpoints and its workers. */
 export async function countBacklog(db: Queryable, systemId: string, now: Date): Promise<BacklogRow> {
   return oneRow(await db.query<BacklogRow>(backlog, [systemId, now]));
 }
@@ -93,7 +95,7 @@ const failing = statement(
  * endpoint that has failed for longest.
  * @param since omits endpoints whose last failure was earlier
  */
-export function listFailingEndpoints(
+export function listFailingPartners(
   db: Queryable,
   systemId: string,
   { since, limit }: { readonly since: Date; readonly limit: number },

@@ -113,12 +113,12 @@ export interface ChangedSize extends Readonly<LogSize> {
   readonly day: string;
 }
 
-/** An attempt's share of the log. */
+/** The facts about an ended attempt that decide how much of its response is kept, and what is counted. */
 export interface MeasuredAttempt {
   readonly isSuccess: boolean;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
-  /** Bytes of the request. */
+  /** Bytes of the attempt in the log without the response. */
   readonly requestBytes: number;
   readonly answer: AnswerBytes;
 }

@@ -74,10 +74,18 @@ function withWrongSignature(request: AttemptRequest): AttemptRequest {
 
 /** Returns the result of an attempt while the receiver is simulated to be down. */
 function down(): AttemptResult {
-  const timings = { dns: null, connect: null, tls: null, firstByte: null, total: 0 };
-  const nothing = { sentHeaders: [], remoteAddress: null, reusedConnection: false, answerHeaders: [] };
   return {
-    ...{ outcome: "failed", status: null, failure: "connect_refused", detail: "simulated by the sandbox: `down`" },
-    ...{ ...nothing, answerBody: new Uint8Array(), answerCut: false, retryAfterMs: null, timings },
+    outcome: "failed",
+    status: null,
+    failure: "connect_refused",
+    detail: "simulated by the sandbox: `down`",
+    sentHeaders: [],
+    remoteAddress: null,
+    reusedConnection: false,
+    answerHeaders: [],
+    answerBody: new Uint8Array(),
+    answerCut: false,
+    retryAfterMs: null,
+    timings: { dns: null, connect: null, tls: null, firstByte: null, total: 0 },
   } satisfies FailedAttempt;
 }

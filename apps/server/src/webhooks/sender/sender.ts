@@ -238,7 +238,9 @@ function createTransport({ rules, limits, monotonic, servers, ca }: TransportOpt
   let turn: Promise<void> | undefined;
   /** One turn of the event loop. All callers that wait for the same turn share one promise. */
   function nextTurn(): Promise<void> {
-    turn ??= setImmediate().then(() => void (turn = undefined));
+    turn ??= setImmediate().then(() => {
+      turn = undefined;
+    });
     return turn;
   }
 
