@@ -20,8 +20,14 @@ const id = z.string().nullable().catch(null);
 const ids = z.array(z.string()).catch([]);
 const degrees = z.number().nullable().catch(null);
 const resource = z.object({
-  ...{ id, station_id: id, start_station_id: id, end_station_id: id },
-  ...{ station_ids: ids, region_ids: ids, lon: degrees, lat: degrees },
+  id,
+  station_id: id,
+  start_station_id: id,
+  end_station_id: id,
+  station_ids: ids,
+  region_ids: ids,
+  lon: degrees,
+  lat: degrees,
 });
 
 /**

@@ -127,7 +127,10 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
 
   // `canCrash` is false: the database numbers the events by itself, so no event can end this process.
   const oneByOne: UnitWork = {
-    ...{ db, onError, work: "number-event", canCrash: false },
+    db,
+    onError,
+    work: "number-event",
+    canCrash: false,
     list: (systemId, limit, apart) => listWaitingEvents(db, systemId, limit, apart),
     run: (systemId, ids) => moveBatch(systemId, ids),
   };

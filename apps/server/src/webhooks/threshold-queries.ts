@@ -50,9 +50,10 @@ export async function findWhetherWatched(db: Queryable, systemId: string): Promi
 }
 
 // The history of a new station is read from the time when its system's oldest threshold began to be watched.
-const insertStations = (which: string, oldest = "now()") =>
+// @param unlessWatched SQL for where the history begins if no threshold is watched yet
+const insertStations = (which: string, unlessWatched = "now()") =>
   `insert into webhook_threshold_stations (system_id, station_id, seen_at, seen)
-   select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), ${oldest}), '' from stations
+   select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), ${unlessWatched}), '' from stations
    where system_id = $1 and ${which} order by id
    on conflict (system_id, station_id) do nothing`;
 const insertAll = statement("thresholds.insertAll", insertStations("true", "$2::timestamptz"));
@@ -143,16 +144,16 @@ const list = statement(
 /**
  * Lists stations that changed since they were compared, or that have been below a threshold for its minutes.
  * @param until the minutes are over if `due_at` is at or before this time
- * @param except ids to leave out
+ * @param apart ids to leave out
  */
 export async function listStationsToCompare(
   db: Queryable,
   systemId: string,
   until: Date,
   limit: number,
-  except: readonly string[],
+  apart: readonly string[],
 ): Promise<string[]> {
-  return (await db.query<{ id: string }>(list, [systemId, until, limit, except])).map(({ id }) => id);
+  return (await db.query<{ id: string }>(list, [systemId, until, limit, apart])).map(({ id }) => id);
 }
 
 const insert = statement("thresholds.insertStations", insertStations("id = any($2::text[])"));

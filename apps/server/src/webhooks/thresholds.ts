@@ -84,13 +84,13 @@ export async function compareAllStations(context: CompareContext, systemId: stri
 /**
  * Returns the ids of stations to compare. Begins to watch new thresholds before, and stops watching those of suspended
  * partners.
- * @param except ids to leave out
+ * @param apart ids to leave out
  */
 async function stationsToCompare(
   context: CompareContext,
   systemId: string,
   limit: number,
-  except: readonly string[],
+  apart: readonly string[],
 ): Promise<string[]> {
   const { db, databaseNow = findDatabaseNow } = context;
   const { isWatched, hasPending, hasCompared } = await findWhetherWatched(db, systemId);
@@ -101,7 +101,7 @@ async function stationsToCompare(
       await updateWatched(tx, systemId, await databaseNow(tx));
     });
   }
-  if (isWatched) return listStationsToCompare(db, systemId, settled(await databaseNow(db)), limit, except);
+  if (isWatched) return listStationsToCompare(db, systemId, settled(await databaseNow(db)), limit, apart);
   if (hasCompared) await deleteComparedStations(db, systemId);
   return [];
 }
@@ -135,8 +135,8 @@ async function compare(context: CompareContext, systemId: string, stationIds: re
       texts.set(key, text);
       return text;
     };
-    for (const { station, threshold, events: crossings } of followed)
-      for (const event of crossings) events.push(await newEvent(textAt, station, threshold, event));
+    for (const { station, threshold, events: caused } of followed)
+      for (const event of caused) events.push(await newEvent(textAt, station, threshold, event));
     const now = new Date(clock());
     for (let first = 0; first < events.length; first += MAX_EVENTS)
       recordEvents(tx, { ids, systemId, now }, events.slice(first, first + MAX_EVENTS));
@@ -145,7 +145,11 @@ async function compare(context: CompareContext, systemId: string, stationIds: re
   });
 }
 
-/** Follows a station from when its threshold began to be watched. Earlier changes count as made at that time. */
+/**
+ * Follows a station through its history, from when the threshold began to be watched. Earlier changes count as made at that
+ * time.
+ * @param until the time up to which the station's state is known
+ */
 function follow(history: readonly StationState[], threshold: StationThreshold, until: Date) {
   const since = threshold.since.getTime();
   const changes = history.map((change) => ({ ...change, at: Math.max(change.at, since) }));
@@ -236,7 +240,7 @@ export function startThresholds({
     db: context.db,
     work: "compare-station",
     canCrash: true,
-    list: (systemId, limit, except) => stationsToCompare(context, systemId, limit, except),
+    list: (systemId, limit, apart) => stationsToCompare(context, systemId, limit, apart),
     run: (systemId, stationIds) => compare(context, systemId, stationIds),
     onError,
   };

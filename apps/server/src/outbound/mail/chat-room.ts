@@ -73,7 +73,9 @@ function messageFor({ hostname }: URL, given: string): object {
   if (!TEAMS.test(hostname))
     return { text: text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;") };
   const content = {
-    ...{ $schema: "http://adaptivecards.io/schemas/adaptive-card.json", type: "AdaptiveCard", version: "1.4" },
+    $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+    type: "AdaptiveCard",
+    version: "1.4",
     body: [{ type: "TextBlock", text, wrap: true }],
   };
   return { type: "message", attachments: [{ contentType: "application/vnd.microsoft.card.adaptive", content }] };

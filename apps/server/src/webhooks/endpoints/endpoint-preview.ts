@@ -3,7 +3,7 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { type EndpointScope, expandEvents, requirePartner } from "./endpoint-context.ts";
 import { placeColumns, type Places, requireKnownPlaces } from "./endpoint-places.ts";
 import { countPastEvents, type HourCount } from "./endpoint-queries.ts";
-import { pastCrossings, requireFewThresholds, THRESHOLD_EVENTS } from "./endpoint-thresholds.ts";
+import { pastCrossings, requireAllowedThresholds, THRESHOLD_EVENTS } from "./endpoint-thresholds.ts";
 
 /** The deliveries that an endpoint would have received in the last 24 hours. */
 export interface Preview {
@@ -49,7 +49,7 @@ export async function previewEndpoint(
   const { systemId } = scope;
   await requirePartner({ db }, scope);
   if (places !== null) await requireKnownPlaces(db, systemId, places);
-  await requireFewThresholds(db, systemId, thresholds);
+  await requireAllowedThresholds(db, systemId, thresholds);
   const until = new Date(clock());
   const since = new Date(until.getTime() - DAY_MS);
   const chosen = expandEvents(events);
@@ -63,7 +63,9 @@ export async function previewEndpoint(
   const all = [...counts, ...crossings];
   const skipped = most === null ? 0 : countAbove(most, all);
   return {
-    ...{ since, until, skipped },
+    since,
+    until,
+    skipped,
     deliveries: total(all) - skipped,
     by_event: byEvent(all),
     is_complete: looked < MAX_PREVIEWED && past.isComplete,

@@ -40,7 +40,7 @@ import {
 import { addSecret, replaceSecret, requireSharedKey } from "./endpoint-secrets.ts";
 import {
   isSameThresholds,
-  requireFewThresholds,
+  requireAllowedThresholds,
   requireThresholdEvents,
   thresholdRows,
   thresholdsOf,
@@ -157,7 +157,11 @@ export async function addEndpoint(
   });
 }
 
-/** Runs `work` with all of a partner's endpoints, under a lock that keeps others from adding one meanwhile. */
+/**
+ * Checks that the partner, the places and the thresholds are allowed. Then runs `work` with all of the partner's endpoints,
+ * under a lock that keeps others from adding one meanwhile.
+ * @throws ServiceError
+ */
 async function withEndpoints(
   context: SettingContext,
   { places, thresholds, ...scope }: Pick<EndpointSettings, "systemId" | "partnerId" | "places" | "thresholds">,
@@ -167,7 +171,7 @@ async function withEndpoints(
   await requirePartner(context, scope);
   await requireNoAgency(context.db, systemId, partnerId);
   if (places) await requireKnownPlaces(context.db, systemId, places);
-  await requireFewThresholds(context.db, systemId, thresholds ?? []);
+  await requireAllowedThresholds(context.db, systemId, thresholds ?? []);
   return context.db.transaction(async (tx) => {
     // Locks the partner before an endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);

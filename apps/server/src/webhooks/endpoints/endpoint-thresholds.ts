@@ -45,8 +45,11 @@ export function thresholdRows(endpointId: string, thresholds: readonly Threshold
   const rows = new Map<string, ThresholdRow>();
   for (const { count, fewer_than, for_minutes, station_ids, region_ids } of thresholds) {
     const columns = {
-      ...{ count_of: count, fewer_than, for_minutes },
-      ...{ station_ids: listed(station_ids), region_ids: listed(region_ids) },
+      count_of: count,
+      fewer_than,
+      for_minutes,
+      station_ids: listed(station_ids),
+      region_ids: listed(region_ids),
     };
     const digest = createHash("sha256").update(JSON.stringify(columns)).digest("hex").slice(0, 16);
     const id = `${endpointId}_${digest}`;
@@ -66,7 +69,7 @@ export function isSameThresholds(some: readonly Threshold[], others: readonly Th
  * stations.
  * @throws ServiceError
  */
-export async function requireFewThresholds(
+export async function requireAllowedThresholds(
   db: Queryable,
   systemId: string,
   thresholds: readonly Threshold[],

@@ -146,7 +146,8 @@ function explainPending(delivery: ExplainedDelivery, { endpoint, now, hints }: C
 }
 
 /**
- * The text for a delivery whose retention is over, but whose day has not been dropped yet. Bodies are deleted with the day.
+ * The text for a delivery whose retention is over. It is still listed because its day is dropped a little later, with its
+ * body.
  */
 const PAST = `its ${EVENT_RETENTION_DAYS} days are over, and what it said is no longer kept`;
 
@@ -208,16 +209,21 @@ export type HeaderPair = readonly [name: string, value: string];
 
 /** Makes a row of the log readable. */
 export function readExchange(row: AttemptRow): Exchange {
-  const { number, started_at, outcome, failure, detail, url, remote_address } = row;
   const { dns_ms: dns, connect_ms: connect, tls_ms: tls, first_byte_ms: first_byte, total_ms: total } = row;
-  const { next_attempt_at, next_attempt_reason } = row;
   return {
-    ...{ number, started_at, outcome, failure, detail, url, remote_address },
+    number: row.number,
+    started_at: row.started_at,
+    outcome: row.outcome,
+    failure: row.failure,
+    detail: row.detail,
+    url: row.url,
+    remote_address: row.remote_address,
     summary: describeEnd(row),
     request: requestOf(row),
     answer: answerOf(row),
     timings: { dns, connect, tls, first_byte, total },
-    ...{ next_attempt_at, next_attempt_reason },
+    next_attempt_at: row.next_attempt_at,
+    next_attempt_reason: row.next_attempt_reason,
   };
 }
 

@@ -1,4 +1,3 @@
-/** Counts deliveries over time, and the causes of failures. The number of rows that it reads is bounded. */
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
 import type { EndpointScope } from "../endpoints/endpoint-context.ts";
@@ -15,7 +14,9 @@ import {
   type StepRow,
 } from "./over-time-queries.ts";
 
-/** Maximum characters of an answer that are shown. */
+/* Counts deliveries over time, and the causes of failures. The number of rows that it reads is bounded. */
+
+/** Maximum characters of a response that are shown. */
 const MAX_SAID = 160;
 
 type Counts = Omit<StepRow, "step" | "cut_at">;
@@ -82,7 +83,11 @@ function causeOf({ failure, code, deliveries, first_at, last_at, newest_id }: Ca
   // A failure such as `http_4xx` means a complete response. `code` is its status.
   const outcome = code !== null && failure.startsWith("http_") ? "rejected" : "failed";
   return {
-    ...{ failure, code, deliveries, newest_id, says },
+    failure,
+    code,
+    deliveries,
+    newest_id,
+    says,
     advice: adviceOn({ outcome, failure, status: code }),
     first_at: first_at.toISOString(),
     last_at: last_at.toISOString(),

@@ -52,8 +52,12 @@ export function partnerDeliveryRoutes(
       const position = cursorPosition(cursors, cursorScope(systemId, "deliveries", selected), deliveryPosition);
       const page = readPageRequest({ limit, cursor }, (text) => position.decode(text));
       const { deliveries, next, searchedTo } = await listPartnersDeliveries(searching(request), {
-        ...{ systemId, partnerId, endpointRef, ...filterOf(filters) },
-        ...{ limit: page.limit, after: page.kind === "cursor" ? page.after : undefined },
+        systemId,
+        partnerId,
+        endpointRef,
+        ...filterOf(filters),
+        limit: page.limit,
+        after: page.kind === "cursor" ? page.after : undefined,
       });
       return {
         status: 200,
@@ -83,15 +87,22 @@ export function partnerDeliveryRoutes(
 }
 
 function recordOf(view: DeliveryView): DeliveryRecord {
-  const { id, endpoint_id, endpoint_name, event, event_id, resource_id, status, attempts, explanation } = view;
-  const { latest_code: code, latest_failure: failure } = view;
   return {
-    ...{ id, endpoint_id, endpoint_name, event, event_id, resource_id },
-    ...{ created_at: view.created_at.toISOString(), status },
-    ...{ is_failing: status === "pending" && failure !== null, attempts, code, failure },
+    id: view.id,
+    endpoint_id: view.endpoint_id,
+    endpoint_name: view.endpoint_name,
+    event: view.event,
+    event_id: view.event_id,
+    resource_id: view.resource_id,
+    created_at: view.created_at.toISOString(),
+    status: view.status,
+    is_failing: view.status === "pending" && view.latest_failure !== null,
+    attempts: view.attempts,
+    code: view.latest_code,
+    failure: view.latest_failure,
     next_attempt_at: view.next_attempt_at?.toISOString() ?? null,
     finished_at: view.finished_at?.toISOString() ?? null,
-    explanation,
+    explanation: view.explanation,
   };
 }
 
@@ -106,7 +117,15 @@ function attemptOf({ answer, timings, started_at, next_attempt_at, ...exchange }
   const { meaning = null, action = null } = adviceOn({ outcome, failure, status: code }) ?? {};
   const text = answer === null ? "" : excerptOf(textOf(answer.body), MAX_RESPONSE_EXCERPT);
   return {
-    ...{ number, started_at: started_at.toISOString(), outcome, summary, failure, detail, meaning, action, code },
+    number,
+    started_at: started_at.toISOString(),
+    outcome,
+    summary,
+    failure,
+    detail,
+    meaning,
+    action,
+    code,
     response_excerpt: text === "" ? null : text,
     duration_ms: timings.total,
     next_attempt_at: next_attempt_at?.toISOString() ?? null,

@@ -56,7 +56,9 @@ export function fitsEvent(
 ): boolean {
   const station = JSON.parse(json) as Pick<Station, "num_bikes_available" | "num_docks_available" | "status">;
   const state = {
-    ...{ at: 0, bikes: station.num_bikes_available, docks: station.num_docks_available },
+    at: 0,
+    bikes: station.num_bikes_available,
+    docks: station.num_docks_available,
     isOnline: station.status === "online",
   };
   return levelOf(threshold, state) === (name === "station.below_threshold" ? "below" : "enough");
