@@ -38,6 +38,7 @@ export function recordEvents(
     id: ids.next("event"),
     name: event.name,
     occurred_at: event.occurredAt,
+    // Every event has a `partnerId`, and no notice has one.
     partner_id: "partnerId" in event ? event.partnerId : null,
     data: event.data,
     is_listed: "partnerId" in event,

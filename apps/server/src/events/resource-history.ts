@@ -70,7 +70,8 @@ export async function resourceHistory(
 
 /** Returns the events to search around the time of a change, as ranges of ids and of days. */
 function windowAround(at: number) {
-  const [from, to] = [at - EARLY_MS, at + LATE_MS];
+  const from = at - EARLY_MS;
+  const to = at + LATE_MS;
   return {
     first: firstIdAt("event", from),
     end: firstIdAt("event", to),

@@ -127,7 +127,8 @@ async function countDays(
   if (after === undefined) return countEventsByDay(readPool, systemId, viewer, BEFORE_ALL.day);
   const { day } = after;
   const n = await filtered.read({ systemId, partnerId: viewer.partnerId }, async (db) => {
-    let [position, counted] = [after.position, 0];
+    let { position } = after;
+    let counted = 0;
     for await (const block of eventBlocks.behind(db, systemId, viewer, after)) {
       counted += block.n;
       position = block.upto;

@@ -36,7 +36,11 @@ export async function latestHappenings(
   ]);
   const byEvent = Map.groupBy(deliveries, ({ event_id: id }) => id);
   const recorded = events.map(({ id, name, occurred_at: at, resource_id }) => ({
-    ...{ event_id: id, event: name, resource_id, at, deliveries: byEvent.get(id) ?? [] },
+    event_id: id,
+    event: name,
+    resource_id,
+    at,
+    deliveries: byEvent.get(id) ?? [],
   }));
   const known = new Set(events.map(({ id }) => id));
   // Deliveries that are older than all listed events are left out, because their own events may be beyond the limit.

@@ -27,7 +27,7 @@ const MAX_TAKEN = 100;
 const MAX_TRIES = 5;
 
 /** A ride that was started, or a reservation that was made. */
-export interface StartedRide {
+export interface RideOrReservation {
   /** The id of the ride or reservation. */
   readonly id: string;
   readonly bikeId: string;
@@ -91,7 +91,7 @@ export class CityActs {
    * Starts a ride at a station.
    * @param ago how many milliseconds ago it starts; fewer if its bike was not free by then (`startRideOn`)
    */
-  async startRide(stationId: string | undefined, ago = 0): Promise<StartedRide> {
+  async startRide(stationId: string | undefined, ago = 0): Promise<RideOrReservation> {
     for (let tries = 1; ; tries++) {
       const bike = await this.freeBike(stationId);
       try {
@@ -104,7 +104,7 @@ export class CityActs {
   }
 
   /** Starts a ride on a bike, `ago` milliseconds ago, but not before the bike's latest report or change. */
-  async startRideOn(bike: FreeBike, ago = 0): Promise<StartedRide> {
+  async startRideOn(bike: FreeBike, ago = 0): Promise<RideOrReservation> {
     const { clock, ids } = this.#context;
     const now = clock();
     const startedAt = Math.min(now, Math.max(now - ago, bike.since.getTime() + 1));
@@ -129,7 +129,7 @@ export class CityActs {
   }
 
   /** Starts a ride some minutes ago and ends it now. */
-  async ride(stationId?: string): Promise<StartedRide & { readonly endStationId: string }> {
+  async ride(stationId?: string): Promise<RideOrReservation & { readonly endStationId: string }> {
     const ride = await this.startRide(stationId, RIDE_MS);
     return { ...ride, endStationId: await this.endRide(ride.id, ride.stationId, { distance_meters: 2000 }) };
   }
@@ -194,10 +194,10 @@ export class CityActs {
 
   /**
    * Reserves a bike for the partner.
-   * @param ago how many milliseconds ago the reservation was made
+   * @param ago how many milliseconds ago the reservation was made @param minutes for how long it holds the bike
    * @returns the reservation's id, its bike and its station
    */
-  async reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<StartedRide> {
+  async reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<RideOrReservation> {
     const { clock } = this.#context;
     const bike = await this.freeBike(stationId);
     const context = { ...this.#context, clock: () => clock() - ago };
@@ -269,8 +269,8 @@ export class CityActs {
     this.steps.push(`reservation ${id} expires`);
   }
 
-  /** Starts a ride on the bike of a reservation. */
-  async takeReservedBike(id: string, stationId: string): Promise<StartedRide> {
+  /** Starts a ride on the bike of a reservation. @param stationId where the bike stands */
+  async takeReservedBike(id: string, stationId: string): Promise<RideOrReservation> {
     const bikeId = await findBikeOfReservation(this.#context.db, this.systemId, id);
     // The reservation has just changed the bike, so the ride starts now.
     return this.startRideOn({ id: bikeId, station_id: stationId, since: new Date(this.#context.clock()) });

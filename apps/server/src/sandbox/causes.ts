@@ -3,7 +3,7 @@ import type { SandboxEvent } from "@bikeshare/contract/sandbox";
 import { serviceError } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { compareAllStations, SETTLE_MS } from "../webhooks/thresholds.ts";
-import type { CityActs, StartedRide } from "./acts.ts";
+import type { CityActs, RideOrReservation } from "./acts.ts";
 import { letTimePass } from "./clock.ts";
 import { findWatched } from "./queries.ts";
 
@@ -115,7 +115,7 @@ async function stayBelow(
   acts.steps.push(`${watched.for_minutes} minutes pass`);
 }
 
-function ofRide({ id, stationId }: StartedRide): Caused {
+function ofRide({ id, stationId }: RideOrReservation): Caused {
   return { resource_id: id, station_id: stationId };
 }
 
@@ -123,7 +123,7 @@ function ofStation(id: string): Caused {
   return { resource_id: id, station_id: id };
 }
 
-function ofReservation({ id, stationId }: { readonly id: string; readonly stationId: string }): Caused {
+function ofReservation({ id, stationId }: RideOrReservation): Caused {
   return { resource_id: id, station_id: stationId };
 }
 

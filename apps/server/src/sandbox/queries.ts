@@ -10,7 +10,11 @@ import { MATCHES_STATION } from "../webhooks/queue/threshold-sql-fragments.ts";
 
 const kept = columnsOfTable("sandboxes");
 
-/** A partner's sandbox. Its faults have the form of the contract; null: none. */
+/**
+ * A partner's sandbox. `reset_at`: when its city was made. `used_at`: its latest recorded use. `rides_at`: when its next ride
+ * starts. `advanced_seconds`: how much time was let pass since the city was made. The faults have the form of the contract;
+ * null: none.
+ */
 export interface SandboxRow extends Omit<RowOf<typeof kept>, "faults" | "webhook_faults"> {
   readonly faults: readonly SandboxFault[] | null;
   readonly webhook_faults: SandboxWebhookFaults | null;
@@ -96,7 +100,8 @@ const claimRiding = statement(
 );
 
 /**
- * Claims the sandboxes in which a ride is due: no other process claims them before an interval has passed.
+ * Claims the sandboxes in which a ride is due: no other process claims them before an interval has passed. Leaves out those
+ * of suspended and removed partners.
  * @param usedSince sandboxes that were not used since then have no rides
  */
 export async function claimSandboxesToRide(

@@ -24,11 +24,15 @@ interface RidingOptions extends CommandContext {
  */
 export function startSandboxRides({ onError, watch, ...context }: RidingOptions): PeriodicWork {
   return startPeriodic({
-    ...{ intervalMs: LOOK_INTERVAL_MS, onError, watch },
+    intervalMs: LOOK_INTERVAL_MS,
+    onError,
+    watch,
     async work() {
       const now = context.clock();
       const due = await claimSandboxesToRide(context.db, {
-        ...{ now: new Date(now), usedSince: new Date(now - SANDBOX_AWAKE_MS), intervalMs: RIDE_INTERVAL_MS },
+        now: new Date(now),
+        usedSince: new Date(now - SANDBOX_AWAKE_MS),
+        intervalMs: RIDE_INTERVAL_MS,
       });
       for (const { system_id: systemId, has_city: hasCity } of due) {
         // Without a city: the sandbox was emptied, and is used again.
@@ -63,7 +67,9 @@ const EMPTY_BATCH = 100;
 /** Empties sandboxes that nobody has used for long, and those of removed partners. */
 export function startEmptyingSandboxes({ onError, watch, ...context }: RidingOptions): PeriodicWork<number> {
   return startPeriodic({
-    ...{ intervalMs: EMPTY_INTERVAL_MS, onError, watch },
+    intervalMs: EMPTY_INTERVAL_MS,
+    onError,
+    watch,
     async work() {
       const usedBefore = new Date(context.clock() - IDLE_DAYS * 86_400_000);
       const idle = await listIdleSandboxes(context.db, usedBefore, EMPTY_BATCH);

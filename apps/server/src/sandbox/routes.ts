@@ -89,9 +89,15 @@ const TIMEOUT_MS = 30_000;
 export function simulateFaults(app: FastifyInstance, context: CommandContext): void {
   app.addHook("preHandler", (request, reply, done) => {
     const { caller, routeOptions } = request;
-    if (caller?.key.has_faults !== true || !routeOptions.url?.startsWith("/v1/")) done();
+    if (caller?.key.has_faults !== true || !routeOptions.url?.startsWith("/v1/")) {
+      done();
+      return;
+    }
+    const proceedUnless = (isLeftUnanswered: boolean) => {
+      if (!isLeftUnanswered) done();
+    };
     // oxlint-disable-next-line promise/no-callback-in-promise
-    else simulateFault(context, request, reply).then((isHandled) => isHandled || done(), done);
+    simulateFault(context, request, reply).then(proceedUnless, done);
   });
 }
 

@@ -29,7 +29,7 @@ import { inTurn } from "./turns.ts";
 
 export type { SandboxRow } from "./queries.ts";
 
-/** Milliseconds between two starts of rides in a sandbox, and from a reset until the first. */
+/** Milliseconds between two starts of rides in a sandbox, and from the creation of its city until the first. */
 export const RIDE_INTERVAL_MS = 60_000;
 
 /** The seed of a new sandbox's first city: the same seed makes the same city. */
@@ -39,10 +39,10 @@ const FIRST_SEED = 1;
 const TEST_KEYS = { scopes: [...scopeNames], rate_limit: 600, days: 365, keys: 10 };
 
 /**
- * A partner and its system. To create a sandbox: the operator's own system. To trigger an event: the sandbox's system, in
- * which the partner has the same id.
+ * A partner, and a system that it is a partner of: the operator's own system or the partner's sandbox. The partner has the
+ * same id in both.
  */
-interface LivePartner {
+interface PartnerInSystem {
   readonly systemId: string;
   readonly partnerId: string;
 }
@@ -54,7 +54,7 @@ interface LivePartner {
  */
 export function createSandbox(
   context: ActorContext,
-  { systemId: live, partnerId }: LivePartner,
+  { systemId: live, partnerId }: PartnerInSystem,
   seed = FIRST_SEED,
 ): Promise<{ readonly sandbox: SandboxRow; readonly created: boolean }> {
   return context.db.transaction(async (tx) => {
@@ -73,15 +73,18 @@ export function createSandbox(
     await createSystem(tx, systemId, `${partner.name}: sandbox`, now.getTime());
     await createPartnerOfSandbox(inTransaction, systemId, partner, TEST_KEYS);
     const sandbox: SandboxRow = {
-      ...{ system_id: systemId, live_system_id: live, partner_id: partnerId, seed, created_at: now, reset_at: now },
-      ...{
-        used_at: now,
-        rides_at: firstRideAt,
-        has_city: true,
-        advanced_seconds: 0,
-        faults: null,
-        webhook_faults: null,
-      },
+      system_id: systemId,
+      live_system_id: live,
+      partner_id: partnerId,
+      seed,
+      created_at: now,
+      reset_at: now,
+      used_at: now,
+      rides_at: firstRideAt,
+      has_city: true,
+      advanced_seconds: 0,
+      faults: null,
+      webhook_faults: null,
     };
     await insertSandbox(tx, sandbox);
     await describeDemoTypes(inTransaction, systemId);
@@ -99,7 +102,7 @@ export function createSandbox(
  */
 export async function systemOfSandbox(
   { db }: Pick<CommandContext, "db">,
-  { systemId, partnerId }: LivePartner,
+  { systemId, partnerId }: PartnerInSystem,
 ): Promise<string | undefined> {
   const sandbox = (await findSandbox(db, systemId)) ?? (await findSandboxOf(db, systemId, partnerId));
   return sandbox?.system_id;
@@ -117,7 +120,10 @@ export async function statusOf(context: Pick<CommandContext, "db">, systemId: st
     system_id: systemId,
     seed: sandbox.seed,
     reset_at: sandbox.reset_at.toISOString(),
-    ...{ stations: stations ?? 0, bikes: bikes ?? 0, rides: rides ?? 0, max_rides: MAX_SANDBOX_RIDES },
+    stations: stations ?? 0,
+    bikes: bikes ?? 0,
+    rides: rides ?? 0,
+    max_rides: MAX_SANDBOX_RIDES,
   };
 }
 
@@ -161,7 +167,7 @@ export function emptySandbox(context: CommandContext, systemId: string): Promise
  */
 export function triggerEvent(
   context: CommandContext,
-  sandbox: LivePartner,
+  sandbox: PartnerInSystem,
   name: DeliveryName,
   stationId?: string,
 ): Promise<SandboxEvent> {

@@ -214,7 +214,10 @@ export class SystemDispatcher {
       return rows.length;
     } catch (error) {
       // Whether the claim was committed is not known.
-      for (const { lane, cursor } of asking) lane.mustRelease = cursor.mayHaveMore = true;
+      for (const { lane, cursor } of asking) {
+        lane.mustRelease = true;
+        cursor.mayHaveMore = true;
+      }
       throw error;
     }
   }

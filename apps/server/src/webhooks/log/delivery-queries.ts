@@ -328,7 +328,7 @@ export function listNewestDeliveries(
 }
 
 // Reads the deliveries of each endpoint by the index on `resource_id`.
-const list = statement(
+const ofResource = statement(
   "webhooks.listOfResource",
   `select found.id, found.event_id, found.event, found.status, found.created_at, endpoint.id as endpoint_id,
      endpoint.partner_id, partners.name as partner_name
@@ -359,7 +359,7 @@ export function listResourceDeliveries(
   resourceId: string,
   { perEndpoint, limit }: { readonly perEndpoint: number; readonly limit: number },
 ): Promise<ResourceDelivery[]> {
-  return db.query<ResourceDelivery>(list, [systemId, resourceId, perEndpoint, limit]);
+  return db.query<ResourceDelivery>(ofResource, [systemId, resourceId, perEndpoint, limit]);
 }
 
 /** A delivery that was found by its id. */

@@ -24,7 +24,7 @@ export interface CurlInput extends PartnerScope {
   readonly deliveryId: string;
   /** `localhost`: a receiver that somebody develops on their own machine. */
   readonly to: "endpoint" | "localhost";
-  /** The number of the attempt; the latest sent one by default. */
+  /** The number of the attempt; by default the latest whose request is known. */
   readonly attempt?: number | undefined;
 }
 
@@ -35,10 +35,10 @@ const LEFT_OUT =
 
 /**
  * Returns an attempt as a curl command, without a signature.
- * @throws ServiceError when there is no such delivery, or nothing of it was sent
+ * @throws ServiceError when there is no such delivery or attempt, or what was sent is not known
  */
 export async function curlOf(context: ReadContext, input: CurlInput): Promise<string> {
-  return command((await sentExchange(context, input)).exchange, input.to, []);
+  return curlCommand((await sentExchange(context, input)).exchange, input.to, []);
 }
 
 /**
@@ -67,7 +67,7 @@ export async function signedCurlOf(
   await db.transaction((tx) =>
     recordEndpointAct(context, tx, systemId, "webhook.signed_copy", endpoint.id, { delivery_id: deliveryId }),
   );
-  return command(exchange, input.to, [signature, ...standard]);
+  return curlCommand(exchange, input.to, [signature, ...standard]);
 }
 
 type SentExchange = Exchange & { readonly request: NonNullable<Exchange["request"]> };
@@ -83,7 +83,7 @@ async function sentExchange(
   return { exchange, endpointId };
 }
 
-function command({ url, request }: SentExchange, to: CurlInput["to"], signature: readonly HeaderPair[]): string {
+function curlCommand({ url, request }: SentExchange, to: CurlInput["to"], signature: readonly HeaderPair[]): string {
   const { pathname, search } = new URL(url);
   const target = to === "localhost" ? `${LOCALHOST}${pathname}${search}` : url;
   const headers = [...request.headers.filter(([name]) => !LEFT_OUT.test(name)), ...signature];

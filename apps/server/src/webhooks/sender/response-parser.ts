@@ -90,16 +90,18 @@ class ResponseHead {
   }
 
   /**
-   * Joins a value that continues on the next line (RFC 9112, obs-fold) by a space. Rejects a continued header that
-   * determines the length of the body.
+   * Reads a line that is no header by itself: it must begin with a space or tab, and continue the value of the header before
+   * it (RFC 9112, obs-fold). Joins the parts by a space. Rejects a continued header that determines the length of the body.
+   * @throws InvalidResponseError
    */
   #continueHeader(line: string): void {
-    const [name = "", value = ""] = this.headers.pop() ?? [];
-    // An empty name: no header comes before this line, so there is nothing to continue.
-    const isFraming = /^(?:|content-length|transfer-encoding)$/i.test(name);
+    const previous = this.headers.pop();
+    const isFraming = previous !== undefined && /^(?:content-length|transfer-encoding)$/i.test(previous[0]);
+    if (previous === undefined || isFraming || !/^[ \t]/.test(line)) throw new InvalidResponseError("not_http");
     // The line is read like the value of a header, with a name before it.
-    const [, , more] = /^[ \t]/.test(line) && !isFraming ? (HEADER.exec(`x:${line}`) ?? []) : [];
+    const [, , more] = HEADER.exec(`x:${line}`) ?? [];
     if (more === undefined) throw new InvalidResponseError("not_http");
+    const [name, value] = previous;
     this.headers.push([name, `${value} ${more}`]);
     // Other parsers reject such a line, so the connection is not used again.
     this.isPersistent = false;
