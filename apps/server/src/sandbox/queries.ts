@@ -11,9 +11,9 @@ import { MATCHES_STATION } from "../webhooks/queue/threshold-sql-fragments.ts";
 const kept = columnsOfTable("sandboxes");
 
 /**
- * A partner's sandbox. `reset_at`: when its city was made. `used_at`: its latest recorded use. `rides_at`: when its next ride
- * starts. `advanced_seconds`: how much time was let pass since the city was made. The faults have the form of the contract;
- * null: none.
+ * A partner's sandbox. `reset_at`: when its city was made. `used_at`: its latest recorded use. `rides_at`: when its next
+ * ride starts. `advanced_seconds`: how much time was let pass since the city was made. The faults have the form of the
+ * contract; null: none.
  */
 export interface SandboxRow extends Omit<RowOf<typeof kept>, "faults" | "webhook_faults"> {
   readonly faults: readonly SandboxFault[] | null;

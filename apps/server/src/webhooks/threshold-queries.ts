@@ -53,8 +53,8 @@ export async function findWhetherWatched(db: Queryable, systemId: string): Promi
 // @param unlessWatched SQL for where the history begins if no threshold is watched yet
 const insertStations = (which: string, unlessWatched = "now()") =>
   `insert into webhook_threshold_stations (system_id, station_id, seen_at, seen)
-   select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), ${unlessWatched}), '' from stations
-   where system_id = $1 and ${which} order by id
+   select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), ${unlessWatched}), ''
+   from stations where system_id = $1 and ${which} order by id
    on conflict (system_id, station_id) do nothing`;
 const insertAll = statement("thresholds.insertAll", insertStations("true", "$2::timestamptz"));
 const lockAll = statement(

@@ -382,8 +382,8 @@ export class LaneKeeper {
       const endpoint = endpoints.get(endpointId);
       // The endpoint was created after the settings were loaded: its lane is leased again later.
       if (endpoint === undefined) await updateLanesReleased(db, systemId, [{ endpointId, token }]);
-      // A lane that cannot be adopted is not kept. The next `maintain` leases it again: its row still names this worker. The
-      // error does not affect the other lanes.
+      // A lane that cannot be adopted is not kept. The next `maintain` leases it again, because its row still names this
+      // worker. The error does not affect the other lanes.
       else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs)).catch(onError);
     }
   }

@@ -90,8 +90,9 @@ class ResponseHead {
   }
 
   /**
-   * Reads a line that is no header by itself: it must begin with a space or tab, and continue the value of the header before
-   * it (RFC 9112, obs-fold). Joins the parts by a space. Rejects a continued header that determines the length of the body.
+   * Reads a line that is no header by itself: it must begin with a space or tab, and continues the value of the header
+   * before it (RFC 9112, obs-fold). Joins the parts by a space. Rejects a continued header that determines the length of
+   * the body.
    * @throws InvalidResponseError
    */
   #continueHeader(line: string): void {
