@@ -262,7 +262,7 @@ export async function findPositionAfter(
   return (await db.query<{ position: number }>(positionAfter, values))[0]?.position;
 }
 
-/** Returns the number of events on each day after `day`, in order, from the stored counts. */
+/** Returns the number of visible events on each day after `day`, in order, from the stored counts. */
 export function countEventsByDay(
   readPool: ReadPool,
   systemId: string,

@@ -163,9 +163,10 @@ class OpenSystems {
   async follow(): Promise<number> {
     const atWork = await systemsAtWork(this.#db, this.#options.clock());
     this.#faults.clear();
-    for (const { systemId, isSandbox, webhookFaults } of atWork)
+    for (const { systemId, isSandbox, webhookFaults } of atWork) {
       // They are stored in the contract's form, which `DeliveryFaults` is.
       if (isSandbox) this.#faults.set(systemId, webhookFaults as DeliveryFaults | null);
+    }
     for (const system of atWork)
       if (!this.#systems.has(system.systemId)) this.#systems.set(system.systemId, this.#open(system));
     const ids = new Set(atWork.map(({ systemId }) => systemId));

@@ -331,7 +331,10 @@ export class LaneKeeper {
     return this.#lanes;
   }
 
-  /** Sends the worker's heartbeat, renews its leases, claims lanes that are free, and drains those above its share. */
+  /**
+   * Sends the worker's heartbeat and renews its leases. Releases claims where necessary, drains lanes above the worker's
+   * share, leases free lanes up to it, and writes log sizes.
+   */
   async maintain(endpoints: ReadonlyMap<string, DispatchEndpoint>): Promise<void> {
     const { db, systemId, worker, timeouts } = this.#options;
     const share = shareOf(await updateHeartbeat(db, systemId, worker, timeouts.aliveMs));
@@ -341,12 +344,12 @@ export class LaneKeeper {
       if (lane.endpoint.status === "paused" || lane.mustRelease) await this.#releaseClaims(lane);
     }
     await this.#drainSurplus(share);
-    await this.#claimFree(share, endpoints);
+    await this.#leaseFree(share, endpoints);
     await this.#writingSizes.runIfDue();
     await this.#deletingSizes.runIfDue();
   }
 
-  /** Releases all lanes. */
+  /** Releases the claims of ready deliveries, writes log sizes, releases all lanes, and deletes the worker. */
   async close(): Promise<void> {
     const { db, systemId, worker } = this.#options;
     const mine = [...this.#lanes.values()];
@@ -371,13 +374,13 @@ export class LaneKeeper {
     }
   }
 
-  async #claimFree(share: number, endpoints: ReadonlyMap<string, DispatchEndpoint>): Promise<void> {
+  async #leaseFree(share: number, endpoints: ReadonlyMap<string, DispatchEndpoint>): Promise<void> {
     const { db, systemId, worker, monotonic, timeouts, onError } = this.#options;
     const missing = share - this.#lanes.size;
     if (missing <= 0) return;
     const from = monotonic();
-    const claimed = await claimLanes(db, systemId, worker, [...this.#lanes.keys()], missing, timeouts.leaseMs);
-    for (const row of claimed) {
+    const leased = await claimLanes(db, systemId, worker, [...this.#lanes.keys()], missing, timeouts.leaseMs);
+    for (const row of leased) {
       const { endpoint_id: endpointId, token } = row;
       const endpoint = endpoints.get(endpointId);
       // The endpoint was created after the settings were loaded: its lane is leased again later.

@@ -357,7 +357,7 @@ export async function showResend(
   const endpoint = await requireEndpointOrRemoved(db, scope);
   const row = await findBulkResend(db, scope.systemId, endpoint.id, id);
   if (row === undefined) throw commandError("not_found", "replay", { id });
-  return describe(row, endpoint);
+  return withStatus(row, endpoint);
 }
 
 /**
@@ -390,7 +390,7 @@ async function countWithinLimit(db: Queryable, deliveries: EndpointSearch | Name
 }
 
 /** Returns a resend with its status. */
-function describe(
+function withStatus(
   { is_stopped: isStopped, is_behind: isBehind, ...row }: BulkResendRow & { readonly is_behind: boolean },
   endpoint: EndpointRow,
 ): BulkResend {

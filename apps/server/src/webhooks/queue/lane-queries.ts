@@ -140,7 +140,10 @@ const leaseLanes = statement(
    returning lane.endpoint_id, lane.token, ${healthColumns.list("lane")}`,
 );
 
-/** Claims lanes that nobody leases, `limit` at most. @param leased the endpoints whose lanes the worker has already */
+/**
+ * Leases lanes that no other worker leases, `limit` at most, and counts their tokens up.
+ * @param leased the endpoints whose lanes the worker has already
+ */
 export function claimLanes(
   db: Queryable,
   systemId: string,
@@ -159,7 +162,7 @@ const releaseLanes = statement(
    where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id and lane.token = mine.token`,
 );
 
-/** Releases lanes, for others to claim at once. */
+/** Releases lanes, for others to lease at once. */
 export async function updateLanesReleased(db: Queryable, systemId: string, lanes: readonly LaneToken[]): Promise<void> {
   await db.query(releaseLanes, [systemId, lanes.map(({ endpointId }) => endpointId), lanes.map(({ token }) => token)]);
 }
