@@ -207,16 +207,13 @@ interface GivenSettings {
 type EndpointBefore = EndpointRow & { readonly thresholds: readonly Threshold[] };
 
 /** Validates settings, except those that need the database: places and thresholds. @throws ServiceError */
-function readSettings(
-  { name, url, events, email, ...others }: Omit<EndpointSettings, "endpointRef" | "seen">,
-  rules: AddressRules,
-): GivenSettings {
+function readSettings(input: Omit<EndpointSettings, "endpointRef" | "seen">, rules: AddressRules): GivenSettings {
+  const { name, url, events, email, signature, places, thresholds, max_per_hour } = input;
   if (name !== undefined && (name === "" || name.length > MAX_ENDPOINT_NAME || !isPlainName(name)))
     throw commandError("invalid_parameter", "endpointName", { limit: MAX_ENDPOINT_NAME });
   if (email !== undefined && email !== null && !isMailAddress(email)) {
     throw commandError("invalid_parameter", "email");
   }
-  const { signature, places, thresholds, max_per_hour } = others;
   if (max_per_hour !== undefined && max_per_hour !== null && !isAllowedPerHour(max_per_hour))
     throw commandError("invalid_parameter", "maxPerHour", { limit: MAX_MESSAGES_PER_HOUR });
   return {
@@ -256,10 +253,11 @@ async function create(
   context: SettingContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
-  { name: givenName, url, events, email = null, signature = "service", places = null, ...conditions }: GivenSettings,
+  given: GivenSettings,
   target: EndpointRow | number,
 ): Promise<SetEndpoint> {
-  const { thresholds = [], max_per_hour = null } = conditions;
+  const { url, events, email = null, signature = "service", places = null } = given;
+  const { thresholds = [], max_per_hour = null } = given;
   if (url === undefined || events === undefined) {
     throw commandError("invalid_parameter", "newEndpoint");
   }
@@ -268,7 +266,7 @@ async function create(
   await requireSharedKey(context, tx);
   const now = new Date(context.clock());
   const isNew = typeof target === "number";
-  const name = givenName ?? (isNew ? FIRST_NAME : target.name);
+  const name = given.name ?? (isNew ? FIRST_NAME : target.name);
   const settings = { name, url, events, email, signature, max_per_hour, ...placeColumns(places) };
   const id = isNew ? context.ids.next("endpoint") : target.id;
   const endpoint = await (isNew

@@ -102,7 +102,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Maximum rows of one file. Whoever needs more can use a program and the list of events. */
+/** Maximum rows of one file. A partner's program that needs more can page through `GET /v1/deliveries`. */
 const MAX_CSV_ROWS = 10_000;
 /**
  * Maximum pages in one CSV file. A selective filter reads MAX_SEARCHED_ROWS rows for each page and fills none. Too low:
