@@ -247,10 +247,9 @@ export async function retryEndpointNow(context: ActorContext, scope: EndpointSco
   if (endpoint.status === "paused") {
     throw commandError("conflict", "endpointPausedReplay", { partnerId });
   }
-  // One time for all batches: what a batch has made due at `now` does not match the next batch.
   const now = new Date(clock());
   let count = 0;
-  // A batch that is not full is the last.
+  // What a batch has made due does not match the next one, unless it was tried meanwhile. One that is not full is the last.
   for (let isFull = true; isFull;) {
     const batch = await updateAllDueNow(db, systemId, endpoint.id, now, RETRY_BATCH);
     count += batch;
