@@ -48,8 +48,8 @@ export interface Lane {
   /** Nothing more is claimed; the lane is released when `unwritten` is empty. */
   draining: boolean;
   /**
-   * The database may hold claims under this lane's token that are not in `unwritten`, because a response of the database was
-   * lost or a release failed. Nothing is claimed until these claims are released.
+   * The database may hold claims under this lane's token that are not in `unwritten`: a response of the database was lost,
+   * an attempt could not begin, or a release failed. Nothing is claimed until these claims are released.
    */
   mustRelease: boolean;
   /** Changes of the endpoint's status that the endpoint's responses caused. */

@@ -237,8 +237,8 @@ interface BatchRow extends Pick<Tables["webhook_replay_items"], "created_on" | "
 /*
  * Locks the next deliveries of a replay's items. `chosen_at` is null unless a person chose the deliveries (`is_choice`).
  * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. A
- * delivery that is queued already counts as queued. If it was chosen in the dashboard and waits for its next attempt, the
- * attempt becomes due now.
+ * delivery that is queued already counts as queued. If a person chose it and it waits for its next attempt, the attempt
+ * becomes due now.
  */
 const lockBatch = statement(
   "replayBatch.lock",
