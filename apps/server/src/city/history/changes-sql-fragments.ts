@@ -49,8 +49,8 @@ export const changeUntil = (station: string, instant: string) =>
    order by change.at desc limit 1`;
 
 /**
- * SQL: `[{"vehicle_type_id":"a","count":1},{"vehicle_type_id":"b","count":2}]` as `["a",1,"b",2]`. Every quote inside a string
- * of JSON has a backslash before it, so the replaced texts lie between the strings.
+ * SQL: `[{"vehicle_type_id":"a","count":1},{"vehicle_type_id":"b","count":2}]` as `["a",1,"b",2]`. Every quote inside a
+ * string of JSON has a backslash before it, so the replaced texts lie between the strings.
  */
 const byTypeOf = (types: string) =>
   `case when ${types}::text = '[]' then '[]' else '[' || left(replace(replace(substr(${types}::text, 21),

@@ -93,7 +93,9 @@ export async function flowsOfStation(
   const incoming = await listNeighbours(db, systemId, "in", asked);
   return {
     station_id: stationId,
-    ...{ from, to, time_zone: timeZone },
+    from,
+    to,
+    time_zone: timeZone,
     summed_to: progress?.flows_to?.toISOString() ?? null,
     out: out.map(({ total: _, ...neighbour }) => neighbour),
     in: incoming.map(({ total: _, ...neighbour }) => neighbour),

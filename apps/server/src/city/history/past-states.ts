@@ -35,8 +35,15 @@ export async function recordPastStates(
   { since, until }: { readonly since: Date; readonly until: Date },
 ): Promise<void> {
   const rows = withMonths(states).map(({ stationId, at, bikes, docks, byType, isOffline }): RecordedState => ({
-    ...{ station_id: stationId, at: new Date(at), bikes, docks, by_type: JSON.stringify(byType) },
-    ...{ reserved: 0, disabled: 0, docks_disabled: null, flags: isOffline ? OFFLINE_FLAGS : ONLINE_FLAGS },
+    station_id: stationId,
+    at: new Date(at),
+    bikes,
+    reserved: 0,
+    disabled: 0,
+    docks,
+    docks_disabled: null,
+    flags: isOffline ? OFFLINE_FLAGS : ONLINE_FLAGS,
+    by_type: JSON.stringify(byType),
   }));
   await insertPastStates(tx, systemId, rows, since);
   await insertMarksBetween(tx, systemId, { from: since, to: until, summedTo: null });

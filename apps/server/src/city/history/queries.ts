@@ -243,7 +243,7 @@ const steps = statement(
    order by step."from"`,
 );
 
-/** The names of these numbers in a result. */
+/** The names of the numbers `sampled` in a result. */
 type Sampled = "available" | "reserved" | "on_trip" | "disabled" | "missing" | "online" | "empty" | "full" | "offline";
 
 /** The sums of one step of a summary, and the means of its samples; null without samples. */
@@ -325,7 +325,7 @@ export async function countRidesUnderWay(
 export type LastingState = "empty" | "full" | "offline";
 
 /** The condition that the row `s` of a station has a state. */
-const OWN: Readonly<Record<LastingState, string>> = {
+const HAS_STATE: Readonly<Record<LastingState, string>> = {
   empty: "s.status = 'online' and s.num_bikes_available = 0",
   full: "s.status = 'online' and s.num_docks_available = 0",
   offline: "s.status = 'offline'",
@@ -334,7 +334,7 @@ const OWN: Readonly<Record<LastingState, string>> = {
 const status = (name: (typeof STATUSES)[number]) =>
   `(c.flags / ${FLAG_UNITS.status}) & 7 = ${STATUSES.indexOf(name) + 1}`;
 /** The condition that a change `c` of a station has another state. It is never null, even if the free docks are unknown. */
-const NOT: Readonly<Record<LastingState, string>> = {
+const HAS_OTHER_STATE: Readonly<Record<LastingState, string>> = {
   empty: `not (${status("online")} and c.bikes = 0)`,
   full: `not (${status("online")} and c.docks is not distinct from 0)`,
   offline: `not (${status("offline")})`,
@@ -349,7 +349,8 @@ const CHANGES = "station_changes c where c.system_id = $1 and c.station_id = fou
 const beginning = (state: LastingState, from: string, to: string) => `(
            select next.at
            from (
-             select c.at from ${CHANGES} and c.changed_on >= ${from}::date and c.changed_on < ${to}::date and ${NOT[state]}
+             select c.at from ${CHANGES} and c.changed_on >= ${from}::date and c.changed_on < ${to}::date
+               and ${HAS_OTHER_STATE[state]}
              order by c.at desc limit 1) as other
            cross join lateral (
              select c.at from ${CHANGES} and c.changed_on >= ${from}::date and c.changed_on < $5::date and c.at > other.at
@@ -359,14 +360,15 @@ const beginning = (state: LastingState, from: string, to: string) => `(
  * The present state of a station began with the change that follows the newest change with another state. For nearly all
  * stations that change lies in this month or the last. So the statement searches this month first, then the last, and then
  * the older partitions, because searching all partitions costs an index look-up in each. The months are parameters, so that
- * PostgreSQL opens only the partitions of each search.
+ * PostgreSQL opens only the partitions of each search. If every stored change has the state, the oldest of them counts as
+ * its beginning. With `state_since` '-infinity' the station has not changed since `known_since`.
  */
 const lasting = (state: LastingState) =>
   statement(
     `summary.lasting.${state}`,
     `with found as materialized (
        select s.id, s.name, s.num_bikes_available as bikes, s.num_docks_available as docks, s.state_since, s.known_since
-       from stations s where s.system_id = $1 and ${OWN[state]})
+       from stations s where s.system_id = $1 and ${HAS_STATE[state]})
      select found.id, found.name, found.bikes, found.docks, (select count(*) from found)::int as n,
        case when found.state_since = '-infinity' then found.known_since else coalesce(
          ${beginning(state, "$4", "$5")}, ${beginning(state, "$3", "$4")}, ${beginning(state, "$2", "$3")},
@@ -426,7 +428,7 @@ export function listStationSums(db: QueryRunner, systemId: string, from: Date, t
   return db.query<StationSumsRow>(stationSums, [systemId, from, to]);
 }
 
-const latestSamples = statement(
+const latestSample = statement(
   "summary.latestSample",
   `select ${sampled.join(", ")}, at from fleet_samples where system_id = $1 order by at desc limit 1`,
 );
@@ -448,7 +450,7 @@ export async function findLatestSample(
   db: QueryRunner,
   systemId: string,
 ): Promise<Omit<Tables["fleet_samples"], "system_id" | "is_live"> | undefined> {
-  return (await db.query<Omit<Tables["fleet_samples"], "system_id" | "is_live">>(latestSamples, [systemId]))[0];
+  return (await db.query<Omit<Tables["fleet_samples"], "system_id" | "is_live">>(latestSample, [systemId]))[0];
 }
 
 const pastColumns = columnsOfTable("station_changes").without("system_id", "changed_on");
@@ -487,8 +489,8 @@ export async function insertPastStates(
 }
 
 /**
- * Deletes the first states of stations that were created since an instant, because an invented past replaces them. Keeps the
- * latest state.
+ * Deletes the states that were recorded at an instant or later, except the newest of each station: an invented past replaces
+ * the first states of stations that were created then.
  */
 export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteCreationRows, [systemId, since]);

@@ -203,7 +203,10 @@ async function lastingStations(
   return {
     count: rows[0]?.n ?? 0,
     data: rows.map(({ id, name, bikes, docks, since }) => ({
-      ...{ id, name, bikes, docks },
+      id,
+      name,
+      bikes,
+      docks,
       since: since?.toISOString() ?? null,
     })),
   };

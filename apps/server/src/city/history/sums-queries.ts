@@ -63,9 +63,9 @@ const expandMarks = statement(
 );
 
 /**
- * Replaces the marks of `insertOpenMark` by one mark for each hour from the earliest of them on, within `oldest` (inclusive)
- * and `nextHour` (exclusive).
- * @returns the earliest marked hour; null: there were no such marks
+ * Replaces the marks of `insertOpenMark` by one mark for each hour from the earliest of them on, unless the hour is marked
+ * already. Hours before `oldest`, and from `nextHour` on, get no mark.
+ * @returns the hour of the earliest replaced mark; null: there was none
  */
 export async function expandOpenMarks(
   tx: Transaction,
@@ -151,15 +151,17 @@ const changedHours = statement(
 
 /** The hours in which rides that were written since a position started and ended. */
 export interface ChangedHours {
-  /** The position up to which they were read. */
+  /** The position of the last ride that was read, or just before `before` if all were read. */
   readonly position: number;
+  /** The number of rides that were read. */
   readonly n: number;
   readonly hours: readonly Date[];
 }
 
 /**
- * Finds the hours of rides that were written after a position.
+ * Finds the hours of rides that were written after a position and before another.
  * @param before a position before which all writes are visible
+ * @param limit the rides to read, in the order of their positions; one more is read if there are more
  */
 export async function findChangedHours(
   tx: Transaction,
@@ -177,7 +179,7 @@ const markHours = statement(
 );
 
 /**
- * Marks every hour from `from` until before `to`.
+ * Marks every hour from `from` until before `to`, with its days of flows.
  * @param summedTo the instant until which hours were summed while they were current; null: none was. Marks the hours from
  *   this instant on as never summed (`is_first`)
  */
@@ -216,23 +218,24 @@ const takeMarks = statement(
    select hour, of_flows from due order by hour`,
 );
 
-const isHourMarked = statement(
+const isAnyHourMarked = statement(
   "sums.isHourMarked",
   "select exists (select from sum_marks where system_id = $1 and hour < $2) as found",
 );
 
 /** Tells whether hours before an instant are to be summed. */
 export async function hasSumMarks(db: QueryRunner, systemId: string, before: Date): Promise<boolean> {
-  return oneRow(await db.query<{ found: boolean }>(isHourMarked, [systemId, before])).found;
+  return oneRow(await db.query<{ found: boolean }>(isAnyHourMarked, [systemId, before])).found;
 }
 
 /** An hour that is to be summed. */
 export interface MarkedHour {
   readonly hour: Date;
+  /** Whether the flows of its day are to be summed again, too. */
   readonly of_flows: boolean;
 }
 
-/** Deletes and returns the newest marks of hours before an instant. */
+/** Deletes the marks of the newest marked hours before an instant. @returns these hours, oldest first */
 export function takeSumMarks(tx: Transaction, systemId: string, before: Date, limit: number): Promise<MarkedHour[]> {
   return tx.query<MarkedHour>(takeMarks, [systemId, before, limit]);
 }
@@ -314,18 +317,18 @@ const sumStations = statement(
 
 const QUARTER = "interval '15 minutes'";
 /** SQL: the beginning of the quarter of an hour in which an instant lies. */
-const binned = (instant: string) => `date_bin(${QUARTER}, ${instant}, timestamptz 'epoch')`;
+const utcQuarter = (instant: string) => `date_bin(${QUARTER}, ${instant}, timestamptz 'epoch')`;
 
 // Like `sumStations`, for the whole system. $4 and $5 are the bounds of the hours $2 together, for the index by `starts_at`.
 const sumQuarters = statement(
   "sums.sumQuarters",
   `with ${HOURS},
    counted as (
-     select ${binned("r.started_at")} as starts_at, 1 as started, 0 as ended
+     select ${utcQuarter("r.started_at")} as starts_at, 1 as started, 0 as ended
      from hours join rides r on r.system_id = $1 and r.started_at >= hours.starts_at and r.started_at < hours.ends_at
      where r.status <> 'cancelled'
      union all
-     select ${binned("r.ended_at")}, 0, 1
+     select ${utcQuarter("r.ended_at")}, 0, 1
      from hours join rides r on r.system_id = $1 and r.ended_at >= hours.starts_at and r.ended_at < hours.ends_at
      where r.status = 'completed'),
    fresh as materialized (
@@ -381,7 +384,8 @@ const insertSample = (rows: string, isLive: boolean) => `
      is_live = excluded.is_live`;
 
 /**
- * SQL: the fleet and the stations now. Bikes at stations come from the stations' counters, the others from their own rows.
+ * SQL: the fleet and the stations now. Bikes at stations come from the stations' counters, the others from their own rows:
+ * among them all bikes that cannot be contacted, because no counter includes these.
  * `missing` is null when no bike is stored, and so is `on_trip` when no ride is under way either.
  */
 const liveFleet = `
@@ -442,8 +446,9 @@ export async function findFleetNow(db: QueryRunner, systemId: string): Promise<F
 
 /*
  * Makes samples for times without a live sample, such as those of a replayed feed. Stations come from their recorded
- * changes, bikes on rides from the rides that began within the day before. These rides are read once for each hour: reading
- * them for each instant would be twelve times as many.
+ * changes; a time at which none is known to be online or offline gets no sample. Bikes on rides come from the rides that
+ * began within the day before; their number is null when no ride did. These rides are read once for each hour: reading them
+ * for each instant would be twelve times as many.
  */
 const makeSamples = statement(
   "sums.makeSamples",
@@ -521,11 +526,14 @@ export async function insertFlowMarks(
   if (hours.length > 0) await tx.query(markDays, [systemId, hours, timeZone, now, todayAt]);
 }
 
-const isMarked = statement("sums.isFlowMarked", "select exists (select from flow_marks where system_id = $1) as found");
+const isAnyDayMarked = statement(
+  "sums.isFlowMarked",
+  "select exists (select from flow_marks where system_id = $1) as found",
+);
 
 /** Tells whether there are days whose flows are to be summed, now or later. */
 export async function hasFlowMarks(tx: Transaction, systemId: string): Promise<boolean> {
-  return oneRow(await tx.query<{ found: boolean }>(isMarked, [systemId])).found;
+  return oneRow(await tx.query<{ found: boolean }>(isAnyDayMarked, [systemId])).found;
 }
 
 const takeFlowMark = statement(
@@ -609,7 +617,7 @@ const pasts = {
 /** A table of sums. */
 export type SumTable = keyof typeof pasts;
 
-/** Deletes sums from before an instant. @returns how many */
+/** Deletes up to `limit` sums from before an instant, the oldest first. @returns how many */
 export async function deletePastSums(
   db: Queryable,
   table: SumTable,

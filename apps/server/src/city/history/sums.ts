@@ -106,7 +106,7 @@ export async function sumSystem(
 ): Promise<number> {
   const begun = context.monotonic();
   const isOver = () => context.monotonic() - begun > TURN_MS;
-  if (!(await followRides(context, systemId, isOver))) return 0;
+  if (!(await markChangedHours(context, systemId, isOver))) return 0;
   await sumCurrentHour(context, systemId);
   const hours = await sumMarkedHours(context, systemId, { isOver, onProgress });
   return hours + (await sumDueFlows(context, systemId, { isOver, onProgress }));
@@ -136,10 +136,11 @@ function whileLocked<Result>(
 }
 
 /**
- * Marks the hours that have ended since the last run, and the hours of rides that were written since.
+ * Marks what has changed since the last run: the hours that have ended, the hours of written rides, and the past hours from
+ * an open mark on. After a change of the time zone also marks all days of flows.
  * @returns false when another process sums
  */
-async function followRides(context: SumContext, systemId: string, isOver: () => boolean): Promise<boolean> {
+async function markChangedHours(context: SumContext, systemId: string, isOver: () => boolean): Promise<boolean> {
   const { db, clock, changedRides = CHANGED_RIDES } = context;
   const timeZone = await timeZoneOfSystem(db, systemId);
   const oldest = yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS);
@@ -187,8 +188,8 @@ async function followRides(context: SumContext, systemId: string, isOver: () => 
 }
 
 /** Returns the earliest of some instants. */
-function earliest(...dates: readonly Date[]): Date {
-  return new Date(Math.min(...dates.map(Number)));
+function earliest(...instants: readonly Date[]): Date {
+  return new Date(Math.min(...instants.map((instant) => instant.getTime())));
 }
 
 /** Returns when flows are due: those of past days now, those of today only after `TODAY_FLOWS_MS`. */
