@@ -85,8 +85,9 @@ export function runSharedBatch<Item, Declared extends ErrorCode, Facts>(
   { lock, decide }: BatchSteps<Item, Declared, Facts>,
 ): Promise<BatchResults> {
   return runBatch<Item, Declared>(context, systemId, items, async (command, { items: readable, results }) => {
-    const [facts, indexes] = await Promise.all([lock(command, readable), context.answered]);
-    await decide(command, facts, { items: readable.filter(({ index }) => indexes?.has(index) !== true), results });
+    const [facts, answeredIndexes] = await Promise.all([lock(command, readable), context.answered]);
+    const undecided = readable.filter(({ index }) => answeredIndexes?.has(index) !== true);
+    await decide(command, facts, { items: undecided, results });
   });
 }
 
@@ -128,7 +129,7 @@ export function readableItems<Item>(
 /** The errors of an item of `rides/end`, `rides/cancel` or `rides/correct`. */
 type RideError = ItemError<"rides", "end" | "cancel" | "correct">;
 
-/** The rides that a batch names. They and their bikes are locked. */
+/** The locked rides that a batch names, whose bikes are locked, too, and the stations that matter to them. */
 export interface LockedRides {
   /** The rides by id, as the items decided so far leave them. */
   readonly rides: Map<string, RideState>;

@@ -311,9 +311,13 @@ function eventRow({ at, recorded_at: recordedAt, ...event }: LoggedEvent) {
   const from = "from" in event ? event.from : undefined;
   return {
     ...event,
-    ...{ at: new Date(at), recorded_at: new Date(recordedAt), happened_on: dayOf(at) },
-    ...{ from_state: from?.state ?? null, from_station_id: from?.station_id ?? null },
-    ...{ from_lat: from?.lat ?? null, from_lon: from?.lon ?? null },
+    at: new Date(at),
+    recorded_at: new Date(recordedAt),
+    happened_on: dayOf(at),
+    from_state: from?.state ?? null,
+    from_station_id: from?.station_id ?? null,
+    from_lat: from?.lat ?? null,
+    from_lon: from?.lon ?? null,
   };
 }
 

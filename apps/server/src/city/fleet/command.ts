@@ -65,7 +65,10 @@ interface Effects {
   readonly events: (NewEvent | NewNotice)[];
   /** The channels whose listeners are notified of the commit. */
   readonly channels: Set<"bikes" | "stations">;
-  /** Changes of the stored counts (`city/counts`): differences of lengths, and the starts of added and corrected rides. */
+  /**
+   * Changes of the stored counts (`city/counts`): differences of the lengths of lists, and the starts of added and of
+   * corrected rides.
+   */
   readonly counts: { bikes: number; stations: number; readonly rideStarts: Date[]; readonly correctedStarts: Date[] };
   /** The position in `LOCK_ORDER` that the command has reached. */
   locked: number;
@@ -109,8 +112,8 @@ async function writeCounters(
 }
 
 /**
- * Writes a command's events and notices, notifies listeners, and finally updates the stored counts of list rows
- * (`city/counts`).
+ * Writes a command's events and notices, notifies listeners, and finally updates the stored counts (`city/counts`) in one
+ * random slot.
  */
 function writeEffects(command: Command, { events, channels, counts }: Effects): void {
   const { tx, systemId, ids } = command;
@@ -185,7 +188,10 @@ export class FleetCommand implements Command {
     this.ids = ids;
   }
 
-  /** The locked bikes by id, as the command has changed them so far. The map grows and changes with the command. */
+  /**
+   * The locked bikes by id, as the command has changed them so far. The map grows and changes with the command; after an
+   * undone `attempt` there is another map.
+   */
   get bikes(): ReadonlyMap<string, BikeState> {
     return this.#effects.bikes;
   }
@@ -407,7 +413,8 @@ export class FleetCommand implements Command {
   async writeBikes(): Promise<void> {
     await this.#releaseUnrideable();
     this.#moveReservations();
-    // Both send their statements, in this order, before either waits for a result.
+    // Both send their statements, in this order, before either waits for a result. `#writeChangedBikes` collects the
+    // stations before it waits for anything, because `#writeCounters` reads them at once.
     await Promise.all([this.#writeChangedBikes(), this.#writeCounters()]);
   }
 

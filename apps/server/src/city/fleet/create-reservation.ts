@@ -91,9 +91,9 @@ async function reserve(
   waitFor: readonly string[],
   answered?: AnsweredIndexes,
 ): Promise<CallOutcome<string>[]> {
-  const [facts, isAnswered] = await Promise.all([lockReservationFacts(command, calls, waitFor), answered]);
+  const [facts, answeredIndexes] = await Promise.all([lockReservationFacts(command, calls, waitFor), answered]);
   const decisions = calls.map((call, index) =>
-    isAnswered?.has(index) === true ? "answered" : decide(command, call, facts),
+    answeredIndexes?.has(index) === true ? "answered" : decide(command, call, facts),
   );
   const reservations = decisions.flatMap((decision) =>
     decision !== "answered" && "reservation" in decision ? [decision.reservation] : [],
@@ -317,6 +317,6 @@ async function lockFreeBikes(command: FleetCommand, requests: readonly BikeReque
   const wanted = requests.flatMap(({ request: { station_id: stationId, vehicle_type_id: typeId } }) =>
     stationId === undefined ? [] : [{ stationId, vehicleTypeId: typeId ?? null, limit: bikesAt.get(stationId) ?? 1 }],
   );
-  const distinct = new Map(wanted.map((each) => [JSON.stringify([each.stationId, each.vehicleTypeId]), each]));
+  const distinct = new Map(wanted.map((each) => [keyOf(each), each]));
   if (distinct.size > 0) await command.lockFreeBikes([...distinct.values()]);
 }

@@ -43,7 +43,7 @@ import { COSTS, costsOf, describeRide, overlapIssue } from "./ride.rules.ts";
  * followed, or changes them; it moves no bike. `correctRides` corrects rides that have ended, and moves their bikes.
  */
 
-/** Adds rides that are over, or corrects them. Records no events and moves no bike. */
+/** Adds rides that are over, or changes them. Records no events and moves no bike. */
 export function upsertPastRides(
   context: CommandContext,
   systemId: string,
@@ -57,7 +57,7 @@ export function upsertPastRides(
       const { tx, now } = command;
       const wanted = wantedRides(readable, now, results);
       const facts = await lockFacts(command, wanted);
-      const accepted = [...wanted.values()].filter((entry) => isAccepted(entry, facts, results));
+      const accepted = [...wanted.values()].filter((entry) => decideUpsert(entry, facts, results));
       const added = accepted.filter(({ item }) => !facts.stored.has(item.id)).map(({ item }) => item);
       const changed = accepted.filter(({ item }) => facts.stored.has(item.id)).map(({ item }) => item);
       const inserted = await insertPastRides(tx, systemId, now, added);
@@ -71,7 +71,7 @@ export function upsertPastRides(
   );
 }
 
-/** Marks the hours in which rides ended before the correction, so that these hours are summed again. */
+/** Marks the hours in which rides ended before they were changed, so that these hours are summed again. */
 function markFormerEnds(
   { tx, systemId }: FleetCommand,
   rides: readonly RideState[],
@@ -116,8 +116,12 @@ async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, Want
   return { stored, others, written: new Map(), writtenOfBike: new Map() };
 }
 
-/** Decides one ride after the effects of the items before, and records its result. @returns whether to write the ride */
-function isAccepted(
+/**
+ * Decides one ride after the effects of the items before. Records its result, and adds it to the written rides of the batch
+ * if it is to be written.
+ * @returns whether to write the ride
+ */
+function decideUpsert(
   { index, item, warning }: WantedRide,
   { stored, others, written, writtenOfBike }: Facts,
   results: BatchResultWriter<ItemError<"rides", "upsertPast">>,
@@ -193,8 +197,11 @@ function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRid
     special_group: item.special_group ?? null,
     ...costsOf(item),
     reservation_id: null,
-    // Not stored, because readers take the positions of the ride's stations.
-    ...{ start_lat: null, start_lon: null, end_lat: null, end_lon: null },
+    // Positions are not stored, because readers take those of the ride's stations.
+    start_lat: null,
+    start_lon: null,
+    end_lat: null,
+    end_lon: null,
     ...rideLength(startedAt.getTime(), endedAt.getTime()),
   };
 }
@@ -239,7 +246,7 @@ export function correctRides(
       const batch = { command, results, ...locked, others: await listNewOverlaps(command, locked.rides, readable) };
       const corrected = new Map<string, RideState>();
       for (const entry of readable) {
-        const ride = decide(entry, batch);
+        const ride = decideCorrection(entry, batch);
         if (ride !== undefined) corrected.set(ride.id, ride);
       }
       const { tx, now } = command;
@@ -301,7 +308,7 @@ type EndedRide = RideState & { readonly ended_at: Date };
  * Decides one correction: records its result, and moves the bike. Returns the corrected ride; undefined when the ride
  * itself does not change, or cannot be corrected.
  */
-function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideState | undefined {
+function decideCorrection(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideState | undefined {
   const { index } = entry;
   const item = withEnd(entry.item);
   const { command, results, rides, stations } = batch;
@@ -350,19 +357,21 @@ function timeOrValue(value: Date | string | number | null): string | number | nu
   return value instanceof Date ? value.getTime() : value;
 }
 
-/** Returns a ride after a correction. Omitted fields stay; a position of an end that is replaced is dropped. */
+/** Returns a ride after a correction. Omitted fields stay, but a replaced start or end loses its former position. */
 function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): EndedRide {
+  const startStation = item.start_station_id === undefined ? ride.start_station_id : item.start_station_id;
   const endStation = item.end_station_id === undefined ? ride.end_station_id : item.end_station_id;
+  const isStartReplaced = startStation !== ride.start_station_id;
+  const isEndReplaced = item.lat !== undefined || endStation !== ride.end_station_id;
   return {
     ...ride,
     ended_at: endedAt,
-    start_station_id: item.start_station_id === undefined ? ride.start_station_id : item.start_station_id,
-    ...(item.start_station_id !== undefined &&
-      item.start_station_id !== ride.start_station_id && { start_lat: null, start_lon: null }),
+    start_station_id: startStation,
+    start_lat: isStartReplaced ? null : ride.start_lat,
+    start_lon: isStartReplaced ? null : ride.start_lon,
     end_station_id: endStation,
-    ...(item.lat !== undefined || endStation !== ride.end_station_id
-      ? { end_lat: item.lat ?? null, end_lon: item.lon ?? null }
-      : {}),
+    end_lat: isEndReplaced ? (item.lat ?? null) : ride.end_lat,
+    end_lon: isEndReplaced ? (item.lon ?? null) : ride.end_lon,
     distance_meters: item.distance_meters === undefined ? ride.distance_meters : item.distance_meters,
     rider_category: item.rider_category === undefined ? ride.rider_category : item.rider_category,
     end_reason: item.end_reason ?? correctedEndReason(ride, endStation),

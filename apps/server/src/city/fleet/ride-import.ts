@@ -13,7 +13,7 @@ import {
   copyIntoRides,
   countUntouchedRides,
   createPastRidesTable,
-  createTrialRidesTable,
+  createTriedRidesTable,
   deleteUntouchedRides,
   findHeldOrTriedRides,
   findHeldRides,
@@ -225,7 +225,7 @@ export function tryPastRides<Result>(
   return db.transaction(async (tx) => {
     await tx.liftStatementTimeout();
     await createPastRidesTable(tx);
-    await createTrialRidesTable(tx);
+    await createTriedRidesTable(tx);
     return work(async (batch) => {
       await truncatePastRides(tx);
       await pipeline(batch.lines(), await copyIntoPastRides(tx));

@@ -26,9 +26,14 @@ const compared = columnsOfTable("rides").only(
  * import have in common.
  */
 const lineColumns = [
-  ...["system_id", "status", "source", "import_id", "updated_at"],
+  "system_id",
+  "status",
+  "source",
+  "import_id",
+  "updated_at",
   ...compared.names,
-  ...["end_reason", "is_countable"],
+  "end_reason",
+  "is_countable",
 ].join(", ");
 
 const copyRides = `copy rides (${lineColumns}) from stdin`;
@@ -72,8 +77,7 @@ const storedRides = `select ${compared.list()}, status, import_id from rides whe
 /**
  * Returns the statement that compares past rides with the stored rides of the same ids. It gives two kinds of rows: first
  * each past ride that differs, with the seconds by which the stored ride is later (null when start and end differ by
- * different amounts); then each import that wrote stored rides equal to past rides. Values: the system, and the import whose
- * own rides do not count.
+ * different amounts); then each import, other than $2, that wrote stored rides equal to past rides. $1 is the system.
  *
  * The stored rides are found by a list of ids, so that the planner can only use the index. It has no statistics of the
  * temporary table, and may otherwise compare each of its rows with all rides.
@@ -123,7 +127,7 @@ interface NumberedRide {
 
 /**
  * Compares the rows of `past_rides` with the stored rides that have their ids.
- * @param importId the import that writes the past rides, so that its own stored rides do not count; null: none writes them
+ * @param importId the import that writes the past rides, which is left out of `sameImports`; null: none writes them
  * @param text the statement; `findHeldOrTriedRides` passes one that compares with more than the stored rides
  */
 export async function findHeldRides(
@@ -177,8 +181,8 @@ const heldOrTried = statement(
     union all select ${compared.list()}, 'completed', null from tried_rides where ${hasPastId}`),
 );
 
-/** Makes the transaction's connection ready to try rides. */
-export async function createTrialRidesTable(tx: Transaction): Promise<void> {
+/** Makes the transaction's connection ready for `insertTriedRides`. */
+export async function createTriedRidesTable(tx: Transaction): Promise<void> {
   // The transaction stays open while the tried import waits for its files.
   await tx.run("set local idle_in_transaction_session_timeout = 0");
   await tx.run("set local client_min_messages = warning");
@@ -328,12 +332,15 @@ export type LongRide = Pick<Tables["rides"], "id" | "bike_id" | "started_at">;
 
 // Uses the index of the rides that are not completed.
 const underWay = "from rides where system_id = $1 and status = 'started' and started_at < $2::timestamptz";
-const count = statement("rides.countLong", `select count(*) as n ${underWay}`);
-const list = statement("rides.listLong", `select id, bike_id, started_at ${underWay} order by started_at, id limit $3`);
+const countLong = statement("rides.countLong", `select count(*) as n ${underWay}`);
+const listLong = statement(
+  "rides.listLong",
+  `select id, bike_id, started_at ${underWay} order by started_at, id limit $3`,
+);
 
 /** Returns how many rides that started before an instant are under way. */
 export async function countLongRides(db: Queryable, systemId: string, startedBefore: Date): Promise<number> {
-  return oneRow(await db.query<{ n: number }>(count, [systemId, startedBefore])).n;
+  return oneRow(await db.query<{ n: number }>(countLong, [systemId, startedBefore])).n;
 }
 
 /** Returns rides that started before an instant and are under way, the oldest first. @param limit null: all */
@@ -343,7 +350,7 @@ export function listLongRides(
   startedBefore: Date,
   limit: number | null,
 ): Promise<LongRide[]> {
-  return db.query<LongRide>(list, [systemId, startedBefore, limit]);
+  return db.query<LongRide>(listLong, [systemId, startedBefore, limit]);
 }
 
 const columns = columnsOfTable("rides").without("system_id", "updated_at", "source", "import_id", "change_position");
@@ -354,8 +361,8 @@ export interface RideState extends RowOf<typeof columns> {
   readonly updated_at?: Date | undefined;
 }
 
-// The lateral join locks the rides in the order of their ids, each by the primary key. With `id = any(…)` the planner reads
-// every ride of the system while it has no statistics of a new table.
+// The lateral join locks the rides in the order of their ids, each by the primary key. With `id = any(…)` the planner
+// reads every ride of the system while it has no statistics of a new table.
 const lock = statement(
   "fleet.lockRides",
   `select ride.* from (select id from unnest($2::text[]) as given(id) order by id collate "C") as wanted
@@ -394,8 +401,8 @@ const update = statement(
 );
 
 /**
- * Maximum number of rides that are read of those that began during a wanted ride. One is not enough, because an earlier
- * item of the batch may shorten the first one so that it no longer overlaps.
+ * Maximum number of rides that are read of those that began during a wanted ride. One is not enough, because callers skip
+ * rides that the same batch writes, and rides that overlap with the wanted ride already as it is stored.
  */
 const MAX_LATER_RIDES = 20;
 
@@ -489,7 +496,8 @@ export async function updateRides(
 }
 
 /**
- * Finds stored rides of the same bikes that overlap with wanted rides. Cancelled rides do not count.
+ * Finds stored rides of the same bikes that overlap with wanted rides: the ride before each, and the first
+ * `MAX_LATER_RIDES` that began during it. Cancelled rides do not count.
  * @returns the overlapping rides by the id of the wanted ride
  */
 export async function listOverlappingRides(

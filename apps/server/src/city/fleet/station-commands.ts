@@ -267,7 +267,10 @@ function recordStatusChange(
   if (name !== undefined) command.record({ name, occurredAt, partnerId: null, data });
 }
 
-/** Returns the free docks that items report of stations, by station id; the last item counts. */
+/**
+ * Returns the free docks that items report of the stations with `ids`, by station id; the last item counts. Leaves out
+ * removed stations, and those that a feed describes.
+ */
 function reportedDocks(
   ids: Iterable<string>,
   decided: ReadonlyMap<string, DecidedStation>,

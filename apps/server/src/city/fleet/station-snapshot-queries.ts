@@ -221,9 +221,8 @@ export async function insertFeedStations(
 ): Promise<string[]> {
   const inserted: string[] = [];
   for (const chunk of chunksOf(rows.toSorted((a, b) => (a.id < b.id ? -1 : 1)))) {
-    const added = await tx.query<Pick<StationRow, "id">>(insert, [
-      ...[systemId, source, now, rowsJson(chunk, times), stateAt],
-    ]);
+    const values = [systemId, source, now, rowsJson(chunk, times), stateAt];
+    const added = await tx.query<Pick<StationRow, "id">>(insert, values);
     inserted.push(...added.map(({ id }) => id));
   }
   return inserted;

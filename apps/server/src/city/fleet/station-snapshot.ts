@@ -321,7 +321,10 @@ async function decide(
   const { source, timesBefore, stationStaleAfterMs } = snapshot;
   const waitingIds = ids.filter((id) => waiting.has(id));
   const context: SnapshotContext = {
-    ...{ source, timesBefore, timesAfter, stationStaleAfterMs },
+    source,
+    timesBefore,
+    timesAfter,
+    stationStaleAfterMs,
     incoming: new Map(ids.map((id) => [id, incomingParts(snapshot, id)])),
     waiting: Map.groupBy(await listPendingParts(command, source, waitingIds), (row) => row.station_id),
   };

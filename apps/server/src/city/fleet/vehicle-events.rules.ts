@@ -153,7 +153,9 @@ const MOVE_GAP_MS = 6;
 
 /** Where an event happened, during which ride, and why. */
 interface EventDetails {
+  /** Only events of trips keep it. */
   readonly rideId?: string | null;
+  /** Undefined: where the bike is. */
   readonly location?: ReportedLocation | undefined;
   /** Why the vehicle is in the state that it moves to. */
   readonly reason?: MdsEventType | undefined;
@@ -182,23 +184,23 @@ class EventLog {
    */
   step(needed: MdsVehicleState, type: MdsEventType, cause: EventCause | undefined, rideId: string | null = null): void {
     const at = cause?.at ?? this.#surroundings.now;
-    const place = { rideId, location: cause?.location };
-    this.moveTo(needed, at, place);
+    const details = { rideId, location: cause?.location };
+    this.moveTo(needed, at, details);
     const found = mdsTransitions.find(
       (each) => each.type === type && (each.from as readonly string[]).includes(needed),
     );
     if (found === undefined) throw new Error(`MDS has no ${type} from ${needed}`);
-    this.#add(found.to, type, at, place);
+    this.#add(found.to, type, at, details);
   }
 
   /** Adds the events that lead from the logged state to another. */
-  moveTo(state: MdsVehicleState, at: Date, place: EventDetails = { rideId: this.#bike.ride_id }): void {
+  moveTo(state: MdsVehicleState, at: Date, details: EventDetails = { rideId: this.#bike.ride_id }): void {
     // The first event of a vehicle is a drop-off, whatever its state is afterwards.
     if (this.#last === undefined) {
-      const isAgencys = place.reason === "agency_drop_off" && state === "available";
-      this.#add("available", isAgencys ? place.reason : "provider_drop_off", at, place);
+      const isAgencys = details.reason === "agency_drop_off" && state === "available";
+      this.#add("available", isAgencys ? details.reason : "provider_drop_off", at, details);
     }
-    for (const { type, to } of pathTo(this.state, state, place.reason)) this.#add(to, type, at, place);
+    for (const { type, to } of pathTo(this.state, state, details.reason)) this.#add(to, type, at, details);
   }
 
   #add(

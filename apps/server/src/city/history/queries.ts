@@ -489,8 +489,8 @@ export async function insertPastStates(
 }
 
 /**
- * Deletes the states that were recorded at an instant or later, except the newest of each station: an invented past replaces
- * the first states of stations that were created then.
+ * Deletes the states that were recorded at an instant or later, except the newest of each station: an invented past
+ * replaces the first states of stations that were created then.
  */
 export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteCreationRows, [systemId, since]);
