@@ -2,7 +2,7 @@ import type { ChangeState, FollowedTable, Horizon } from "./queries.ts";
 
 /** The state of a list's changes, read before the list's rows. Positions are microseconds since 1970. */
 export interface Standing extends Omit<Horizon, "isUncertain">, Omit<ChangeState, "resets" | "hasPrepared"> {
-  /** Open transactions may still commit changes at unknown positions. */
+  /** Whether open transactions may still commit changes at unknown positions. */
   readonly isUncertain: boolean;
 }
 
@@ -27,7 +27,8 @@ export const REMOVED_BIKES_KEPT_DAYS = 7;
  * That is just after the newest change instead of the horizon, because nothing lies between them. So the checkpoint of a
  * list without changes stays the same, and with it the response's ETag. When the newest change is a day old, the position
  * moves on once an hour, so that the checkpoint does not become too old to be accepted.
- * @param previous the position at which this walk began; left out for a walk that does not read changes
+ * @param previous the position at which this walk began; left out for a walk that does not read changes. Returned as it is
+ *   while `isUncertain`
  */
 export function nextSince({ position, newest, isUncertain }: Standing, previous = 0): number {
   if (isUncertain) return previous;

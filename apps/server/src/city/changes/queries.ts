@@ -52,9 +52,10 @@ const WRITING = "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 
 /*
  * PostgreSQL reads locks and sessions one after the other, in either order, and not in one snapshot. A writer that ends
  * between the two is harmless: its changes are visible by then. A writer that begins between them begins after the
- * statement, whose time bounds the position. The start of a writer is unknown if its transaction is prepared (a lock without a
- * pid), if its session is another role's (without a state), or if its session does not track activities (`disabled`): then
- * the horizon is uncertain. A session with another state and without `xact_start` has ended its transaction.
+ * statement, whose time bounds the position. The start of a writer is unknown if its transaction is prepared (a lock
+ * without a pid), if its session is another role's (without a state), or if its session does not track activities
+ * (`disabled`): then the horizon is uncertain. A session with another state and without `xact_start` has ended its
+ * transaction.
  */
 const horizon = (table: FollowedTable): Statement =>
   statement(
@@ -84,7 +85,8 @@ const newestOf = (table: string, whose: string) =>
   `(select change_position from ${table} where system_id = $1${whose} and change_position > 0
     order by change_position desc limit 1)`;
 
-// `placed_systems` sends the statement to the system's node. `$2 is not null` is always true. PostgreSQL cannot infer the type of a parameter that a statement does not use.
+// `placed_systems` sends the statement to the system's node. `$2 is not null` is always true: PostgreSQL cannot infer the
+// type of a parameter that a statement does not use.
 const state = (table: FollowedTable): Statement => {
   const newest = writtenWith(table).map((name) =>
     newestOf(name, table === "reservations" ? " and partner_id = $2" : ""),

@@ -14,6 +14,9 @@ export type CountedList = Tables["list_counts"]["list"];
  * conditions recognise such a ride: `isLate` invalidates the memory of days, `isPast` that of filters and of the list's
  * depth (`city/rides/memory.ts`). They compare the ride's start with the time of the statement, which is one of the last
  * before the commit, because the transaction may have begun long before.
+ *
+ * `noted_changes` counts what `past_changes` does. A process of the previous release adds only to `past_changes`, so their
+ * difference shows the changes that no row of `ride_counts` notes (`unnoted` in `city/rides/queries.ts`).
  */
 const isLate = (start: string) => `${start} < statement_timestamp() - interval '1 hour'`;
 const isPast = (start: string) => `${start} < statement_timestamp() - interval '2 days'`;
@@ -75,7 +78,8 @@ export function updateListCount(
 
 /**
  * Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month, and notes
- * on each day whether rides changed of an hour that began over an hour ago. 0 means that rides of the hour were corrected.
+ * on each day whether rides changed of an hour that began over an hour ago. 0 means that rides of the hour were corrected,
+ * or as many deleted as added.
  */
 export function updateRideCounts(
   tx: Transaction,

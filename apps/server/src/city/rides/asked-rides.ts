@@ -41,7 +41,7 @@ export interface AskedRides {
 }
 
 /** Returns a request's filters as SQL and as conditions on the days in memory. */
-export function describe(systemId: string, filters: RideFilters): AskedRides {
+export function askedRidesOf(systemId: string, filters: RideFilters): AskedRides {
   const values: unknown[] = [systemId];
   const { branches, overlapping } = alternativesOf(filters, (value) => `$${values.push(value)}`);
   const names = namesOf(filters);

@@ -15,8 +15,8 @@ import { fetchSize, type PageRows, startOf, type TimePosition } from "../../stor
 import {
   alternativesOf,
   type AskedRides,
+  askedRidesOf,
   countBetween,
-  describe,
   isStretchOfTime,
   lateChanges,
   list,
@@ -63,7 +63,7 @@ export async function listQuickRideRows(
   pastCounts: PastCounts,
 ): Promise<PageRows | undefined> {
   const start = startOf(request);
-  const asked = describe(systemId, filters);
+  const asked = askedRidesOf(systemId, filters);
   if (asked.filter.name === undefined || ("skip" in start && start.skip > 0)) return undefined;
   const db = { query: <Row>(...[prepared, values = []]: QueryArguments) => readPool.read<Row>(prepared, values) };
   if (request.kind === "cursor") return listFiltered(db, list, asked.filter, request);
@@ -82,8 +82,8 @@ export async function listQuickRideRows(
  * Returns a page of the rides that pass filters. Finds and counts them with the remembered numbers of past rides: by day,
  * and for a bike or a station by `PART_DAYS` days. Reads single rides only in the parts of the list where these numbers do
  * not suffice.
- * @param days undefined: nothing is known yet, or the request does not need them (`needsDays`). Then rides are counted one by
- *   one, unless a bike or a station is requested
+ * @param days undefined: nothing is known yet, or the request does not need them (`needsDays`). Then rides are counted one
+ *   by one, unless a bike or a station is requested
  * @returns undefined when past rides have changed since what is remembered
  */
 export async function listFilteredRideRows(
@@ -94,7 +94,7 @@ export async function listFilteredRideRows(
   pastCounts: PastCounts,
   days: KnownDays | undefined,
 ): Promise<PageRows | undefined> {
-  const asked = describe(systemId, filters);
+  const asked = askedRidesOf(systemId, filters);
   if (request.kind === "cursor") {
     return days === undefined
       ? listFiltered(db, list, asked.filter, request)
@@ -122,7 +122,7 @@ export function listCountedRideRows(
   filters: RideFilters,
   request: PageRequest<TimePosition>,
 ): Promise<PageRows> {
-  return listFiltered(db, list, { ...describe(systemId, filters).filter, name: undefined }, request);
+  return listFiltered(db, list, { ...askedRidesOf(systemId, filters).filter, name: undefined }, request);
 }
 
 type QueryArguments = Parameters<QueryRunner["query"]>;
@@ -158,17 +158,19 @@ function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays
   const { upto } = past;
   // Days of another state do not fit the counts. Without days, `changedIn` does not know what has changed.
   const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity, knownFrom: -Infinity };
-  const parts = past.parts.map(({ from, n }) => {
+  const parts = past.parts.map(({ from, n }): Stretch => {
     const part = { from, to: Math.min(from + PART_DAYS * DAY_MS, upto) };
-    return { ...part, n: { all: n, none: 0, some: undefined }[changedIn(part, known, byDay)] };
+    const changed = changedIn(part, known, byDay);
+    if (changed === "some") return { ...part, n: undefined };
+    return { ...part, n: changed === "all" ? n : 0 };
   });
   return stretchesOf(parts, upto, byDay);
 }
 
 /**
- * Counts the past rides that pass filters: those that started at least three days ago and before every ride under way. When
- * one of them is added, deleted or corrected later, `pastChanges` grows. `pastChanges` counts rides from two days on; the
- * day between leaves time for open transactions.
+ * Counts the past rides that pass the filters other than times: those that started at least three days ago and before every
+ * ride under way. When one of them is added, deleted or corrected later, `pastChanges` grows. `pastChanges` counts rides
+ * from two days on; the day between leaves time for open transactions.
  */
 async function countPast(db: QueryRunner, systemId: string, filters: RideFilters): Promise<PastCount> {
   const values: unknown[] = [systemId];
@@ -291,11 +293,11 @@ async function listBehind(
 ): Promise<PageRows | undefined> {
   const { filter } = asked;
   const size = fetchSize(request.limit);
-  const isOwners = asked.names.some((name) => name === "bike_id" || name === "station_id");
+  const isOfOwner = asked.names.some((name) => name === "bike_id" || name === "station_id");
   const at = Date.parse(request.after.at);
   const parts = known.days === undefined ? stretches : byHourBehind(stretches, known.days, asked.byDay, at);
   // The days count the rides of all bikes and stations: of one of these, any stretch may have too few rides for the page.
-  const span = behind(parts, at, isOwners ? Infinity : size);
+  const span = behind(parts, at, isOfOwner ? Infinity : size);
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;
   const inside = within(span, bind);
@@ -332,12 +334,12 @@ function countPrepared(
   return { sql, values };
 }
 
-/** SQL: how many rides of a stretch pass the filters. */
+/** SQL: how many rides of a stretch pass the filters; from the stored numbers of rides where these suffice. */
 function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, bind: Bind): string {
   const inside = within(stretch, bind);
   const { filter, names, byDay } = asked;
-  const hasOwnNumber = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
-  if (hasOwnNumber && (byDay.status ?? "completed") === "completed") {
+  const hasStoredNumbers = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
+  if (hasStoredNumbers && (byDay.status ?? "completed") === "completed") {
     // The numbers of rides by whole day are stored, and rides that are not completed have an index of their own. Both
     // conditions on the status are needed: one picks the rides, the other is the index's own condition.
     const all = `(select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'day' and ${inside.replaceAll("started_at", "starts_at")})`;

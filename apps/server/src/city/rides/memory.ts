@@ -9,8 +9,8 @@ import { DAY_MS, type PastDays, type RideDay, rideDay } from "./ride-day.rules.t
  * - `DayIndex`: numbers by day and hour, for lists filtered by start, status or last change;
  * - `PastCounts`: the number of rides for each requested filter by bike or station;
  * - `DepthIndex`: the number of rides before each hour, for the unfiltered list.
- * The database counts changes of rides (`lateChanges`, `pastChanges` in `asked-rides.ts`). Numbers are valid as long as these
- * counts stay.
+ * The database counts changes of rides (`lateChanges`, `pastChanges` in `asked-rides.ts`). Numbers are valid as long as
+ * these counts stay.
  */
 
 /** The days in memory of a system's past rides; valid while `lateChanges` equals the database's value. */
@@ -258,8 +258,8 @@ interface ListState {
 
 /**
  * Remembers how many rides started until the end of each hour that ended some days ago. These numbers count from the oldest
- * ride, so new rides do not change them. When past rides are added or deleted, every page shows that, because it reads the number of
- * such changes. PostgreSQL then finds the hour itself, at several times the cost.
+ * ride, so new rides do not change them. When past rides are added or deleted, every page notices, because it reads the
+ * number of such changes. PostgreSQL then finds the hour itself, at several times the cost.
  */
 interface DepthIndex {
   /** Returns where a page begins; undefined when the system is not known yet, or the page has rides of the last days. */

@@ -99,8 +99,8 @@ const before = (size: FetchSize, isNear: boolean) => {
 };
 
 // Reads the hours that began more than three days ago. Rides that are added to them or deleted count as changes of past
-// rides, which begin at two days; the day between leaves time for open transactions. The values are float8, because pg returns an
-// array of bigint as texts.
+// rides, which begin at two days; the day between leaves time for open transactions. The values are float8, because pg
+// returns an array of bigint as texts.
 const hours = statement(
   "rides.hours",
   `with ${state}

@@ -213,7 +213,10 @@ export interface PastDays {
   readonly days: readonly RideDay[];
 }
 
-/** Returns the past as parts, the youngest first, each with the number of its rides that pass filters. */
+/**
+ * Returns the past as parts, the youngest first, each with the number of its rides that pass filters, if that follows from
+ * the days. Leaves out days of which no ride passes.
+ */
 export function* partsOf({ days, knownFrom }: PastDays, filters: DayFilters): Generator<Stretch> {
   const { from, to } = filters;
   for (const day of days) {
@@ -291,9 +294,11 @@ export function* byHourBehind(
   for (const stretch of stretches) {
     const isNear = stretch.from <= at && split < 2;
     const day = isNear ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
-    split += Number(day !== undefined);
     if (day === undefined) yield stretch;
-    else yield* hoursOf(day, filters);
+    else {
+      split++;
+      yield* hoursOf(day, filters);
+    }
   }
 }
 
