@@ -3,9 +3,9 @@ import licences from "spdx-license-ids/index.json" with { type: "json" };
 import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts";
 
 /*
- * This file parses and checks the values of facts that an operator sets for GBFS. Its first part parses OpenStreetMap's
- * `opening_hours`, which GBFS 3.0 uses. It checks the words, their order and the times, but not holidays, which differ
- * between countries.
+ * This file parses and checks the values of facts that an operator sets for GBFS: first opening hours, then areas
+ * (MultiPolygons), then all others. Opening hours are OpenStreetMap's `opening_hours`, which GBFS 3.0 uses. Their words,
+ * the order of the words and the times are checked, but not holidays, which differ between countries.
  */
 
 const DAY = "(?:Mo|Tu|We|Th|Fr|Sa|Su)";
@@ -26,7 +26,7 @@ function listOf(item: string): string {
   return `(?:${item}(?: ?, ?${item})*)`;
 }
 
-/** The parts of a rule in their order; each is optional. A part ends before anything but a letter or digit. */
+/** The parts of a rule in their order; each is optional. No letter or digit may follow a part. */
 const parts = [YEARS, DATES, WEEKS, ":", DAYS, TIMES, "(?:off|closed|open|unknown)", '"[^"]*"'].map(
   (part) => new RegExp(`${part}(?![A-Za-z0-9])`, "y"),
 );
@@ -36,7 +36,7 @@ const SPACE = /\s*/y;
 /** Maximum characters, as in OpenStreetMap. */
 const MAX_LENGTH = 255;
 
-/** Returns opening hours in their canonical spelling; undefined for an invalid text. */
+/** Returns opening hours without superfluous spaces; undefined for an invalid text. */
 export function openingHoursFrom(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const text = value.trim().replaceAll(/ {2,}/g, " ");

@@ -38,12 +38,18 @@ const system: FactChanges<"system"> = {
 
 const pricingPlans: Readonly<Record<string, FactChanges<"pricing_plan">>> = {
   ride: {
-    ...{ name: "Single ride", currency: "EUR", price: 1, is_taxable: false },
+    name: "Single ride",
+    currency: "EUR",
+    price: 1,
+    is_taxable: false,
     description: "1.00 € to unlock, the first 30 minutes are free, then 0.10 € a minute",
     per_min_pricing: [{ start: 30, rate: 0.1, interval: 1 }],
   },
   "e-ride": {
-    ...{ name: "Single e-bike ride", currency: "EUR", price: 1, is_taxable: false },
+    name: "Single e-bike ride",
+    currency: "EUR",
+    price: 1,
+    is_taxable: false,
     description: "1.00 € to unlock, then 0.20 € a minute",
     per_min_pricing: [{ start: 0, rate: 0.2, interval: 1 }],
   },
@@ -51,13 +57,23 @@ const pricingPlans: Readonly<Record<string, FactChanges<"pricing_plan">>> = {
 
 const vehicleTypes: Readonly<Record<string, FactChanges<"vehicle_type">>> = {
   bike: {
-    ...{ name: "Bike", form_factor: "bicycle", propulsion_type: "human", wheel_count: 2 },
-    ...{ return_constraint: "hybrid", default_pricing_plan_id: "ride", default_reserve_time: 15 },
+    name: "Bike",
+    form_factor: "bicycle",
+    propulsion_type: "human",
+    wheel_count: 2,
+    return_constraint: "hybrid",
+    default_pricing_plan_id: "ride",
+    default_reserve_time: 15,
   },
   ebike: {
-    ...{ name: "E-bike", form_factor: "bicycle", propulsion_type: "electric_assist", wheel_count: 2 },
-    ...{ max_range_meters: EBIKE_RANGE_METERS, return_constraint: "hybrid" },
-    ...{ default_pricing_plan_id: "e-ride", default_reserve_time: 15 },
+    name: "E-bike",
+    form_factor: "bicycle",
+    propulsion_type: "electric_assist",
+    wheel_count: 2,
+    max_range_meters: EBIKE_RANGE_METERS,
+    return_constraint: "hybrid",
+    default_pricing_plan_id: "e-ride",
+    default_reserve_time: 15,
   },
 };
 

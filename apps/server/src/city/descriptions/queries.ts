@@ -45,7 +45,7 @@ const remove = statement(
   "delete from descriptions where system_id = $1 and kind = $2 and id = $3 returning id",
 );
 
-/** The operator's facts about one record, such as a station or a pricing plan. */
+/** The operator's facts of one thing, such as a station or a pricing plan. */
 export interface OwnDescription<Kind extends FactKind> {
   readonly id: string;
   readonly content: FactsOf<Kind>;
@@ -60,7 +60,7 @@ export async function lockDescriptions(tx: Transaction, systemId: string, now: D
   return oneRow(await tx.query<OwnDescription<"system">>(lockSystem, [systemId])).content;
 }
 
-/** Returns the operator's facts about a record; undefined: there are none. */
+/** Returns the operator's facts of a thing; undefined: there are none. */
 export async function findDescription<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
@@ -70,7 +70,7 @@ export async function findDescription<Kind extends FactKind>(
   return (await db.query<OwnDescription<Kind>>(find, [systemId, kind, id]))[0]?.content;
 }
 
-/** Returns the operator's facts about every record of a kind, ordered by id. */
+/** Returns the operator's facts of every thing of a kind, ordered by id. */
 export function listOwnDescriptions<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
@@ -84,7 +84,7 @@ export async function findDescriptionsState(db: QueryRunner, systemId: string): 
   return oneRow(await db.query<{ state: string }>(state, [systemId])).state;
 }
 
-/** Stores the operator's facts about a record, and notifies listeners when the transaction commits. */
+/** Stores the operator's facts of a thing, and notifies listeners when the transaction commits. */
 export async function updateDescription<Kind extends FactKind>(
   tx: Transaction,
   systemId: string,
@@ -97,7 +97,7 @@ export async function updateDescription<Kind extends FactKind>(
   tx.notify("stations", systemId);
 }
 
-/** Deletes the operator's facts about a record. @returns false when there are none */
+/** Deletes the operator's facts of a thing, and notifies like `updateDescription`. @returns false when there are none */
 export async function deleteDescription(
   tx: Transaction,
   systemId: string,
@@ -114,7 +114,7 @@ const used = statement(
   "select distinct region_id as id from stations where system_id = $1 and region_id is not null",
 );
 
-const isUsed = statement(
+const regionUsed = statement(
   "descriptions.isRegionUsed",
   "select exists (select from stations where system_id = $1 and region_id = $2) as is_used",
 );
@@ -138,7 +138,7 @@ const namedNow = statement(
   "descriptions.typesNamedNow",
   `select id from ${distinctTypes("bikes")} as b union ${atStations}`,
 );
-const namedEver = statement("descriptions.typesNamedEver", `select id from ${distinctTypes("rides")} as r`);
+const ridden = statement("descriptions.typesNamedEver", `select id from ${distinctTypes("rides")} as r`);
 
 const uses = statement(
   "descriptions.typeUses",
@@ -153,8 +153,8 @@ export async function findUsedRegions(db: QueryRunner, systemId: string): Promis
 }
 
 /** Tells whether any station is in a region. */
-export async function findWhetherRegionUsed(db: QueryRunner, systemId: string, id: string): Promise<boolean> {
-  return oneRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
+export async function isRegionUsed(db: QueryRunner, systemId: string, id: string): Promise<boolean> {
+  return oneRow(await db.query<{ is_used: boolean }>(regionUsed, [systemId, id])).is_used;
 }
 
 /** Returns the ids of the vehicle types of bikes and stations. */
@@ -164,17 +164,17 @@ export async function findNamedTypes(db: QueryRunner, systemId: string): Promise
 
 /** Returns the ids of the vehicle types of rides. */
 export async function findRiddenTypes(db: QueryRunner, systemId: string): Promise<string[]> {
-  return (await db.query<{ id: string }>(namedEver, [systemId])).map(({ id }) => id);
+  return (await db.query<{ id: string }>(ridden, [systemId])).map(({ id }) => id);
 }
 
-/** Whether rows of each kind name a vehicle type. */
+/** Whether bikes, rides or stations name a vehicle type. */
 interface TypeUses {
   readonly by_bikes: boolean;
   readonly by_rides: boolean;
   readonly by_stations: boolean;
 }
 
-/** Tells which kinds of rows name a vehicle type. */
+/** Tells whether bikes, rides or stations name a vehicle type. */
 export async function findTypeUses(db: QueryRunner, systemId: string, id: string): Promise<TypeUses> {
   return oneRow(await db.query<TypeUses>(uses, [systemId, id]));
 }

@@ -21,7 +21,7 @@ import {
   findRiddenTypes,
   findTypeUses,
   findUsedRegions,
-  findWhetherRegionUsed,
+  isRegionUsed,
   listOwnDescriptions,
   lockDescriptions,
   updateDescription,
@@ -76,8 +76,11 @@ async function readSaid(db: QueryRunner, systemId: string, kind: FactKind): Prom
   // A system named at its creation has no localized name yet.
   const named = listedName === undefined || listedName === systemId ? own : { name: textOf(listedName), ...own };
   const system = mergeFacts<"system">("", named, said, {
-    ...{ published_id: publishedId, name: textOf(systemId) },
-    ...{ language, timezone: "UTC", opening_hours: "24/7" },
+    published_id: publishedId,
+    name: textOf(systemId),
+    language,
+    timezone: "UTC",
+    opening_hours: "24/7",
   });
   return { feeds, system };
 }
@@ -145,7 +148,7 @@ async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Prom
     case "region":
       return findUsedRegions(db, systemId);
     case "geofencing_zones":
-      return [""];
+      return [""]; // a system has its zones once, with the empty id
     default:
       return [];
   }
@@ -300,6 +303,7 @@ async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: st
     case "vehicle_type": {
       const uses = await findTypeUses(tx, systemId, id);
       const zones = await findDescription(tx, systemId, "geofencing_zones", "");
+      // Zones name types in their rules. Any JSON string that equals the id counts as such a name.
       return [
         ...(uses.by_bikes ? ["bikes"] : []),
         ...(uses.by_stations ? ["stations"] : []),
@@ -308,7 +312,7 @@ async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: st
       ];
     }
     case "region":
-      return (await findWhetherRegionUsed(tx, systemId, id)) ? ["stations"] : [];
+      return (await isRegionUsed(tx, systemId, id)) ? ["stations"] : [];
     case "pricing_plan": {
       const types = await listOwnDescriptions(tx, systemId, "vehicle_type");
       const bikes = await listOwnDescriptions(tx, systemId, "bike");
