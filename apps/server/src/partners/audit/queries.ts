@@ -111,7 +111,7 @@ export function listActs(
   return db.query<ListedAct>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
 }
 
-/** An act in the audit log, with the name of the person who did it. */
+/** An act in the audit log, with the name of its actor; null when the actor is no person with a known name. */
 export interface ActRow extends Pick<
   Tables["audit_log"],
   "id" | "at" | "actor" | "action" | "subject" | "partner_id" | "detail"
@@ -183,7 +183,7 @@ const searches = {
   time: searchStatement("time"),
 };
 
-/** Returns the narrowest of the filters that are given. */
+/** Returns the index of the narrowest filter that is given. */
 function indexFor({ subject, actor, partnerId, action }: ActFilters): ActIndex {
   if (subject !== null) return "subject";
   // An actor without a colon may match several actors, for which the index is not in the order of time.

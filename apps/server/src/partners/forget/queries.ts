@@ -240,8 +240,9 @@ function mentions(column: string, type: string): string {
 }
 
 /**
- * Returns the tables that contain a rider's reference in any text column of the rows of `ForgetScope`. Reads the columns
- * from the database, so that later additions to the schema are included.
+ * Returns the tables that contain a rider's reference in the rows of `ForgetScope`: in a column `rider_ref`, as that field
+ * of JSON in any other text column, or as a JSON string in a column of bytes. Reads the columns from the database, so that
+ * later additions to the schema are included.
  */
 export async function listTablesWith(
   db: Queryable,

@@ -40,8 +40,8 @@ export interface ForgottenRider {
 /**
  * Removes a rider's reference from everything that is stored of a system and of its partners' sandboxes: reservations,
  * events, webhooks and their log, stored answers to repeated requests, and details of rejected requests. Waits for the
- * webhooks that are being sent, because they are logged afterwards. Then searches the text columns of all tables
- * (except trip files) for the reference.
+ * webhooks that are being sent, because they are logged afterwards. Then searches all tables (except trip files) for the
+ * reference (`listTablesWith`).
  * @throws Error when the reference is still stored because more is being written, or webhooks that may name it are
  * still being sent (then run it again), or when several partners have used it
  */

@@ -64,7 +64,7 @@ const revoke = statement(
 
 const remove = statement("keys.remove", "delete from keys where system_id = $1 and id = $2");
 
-// Keeps the keys that other people than the partner's made: the operator limits their number.
+// Keeps the keys that the operator made for the partner: the operator limits their number.
 const removeEndedOwn = statement(
   "keys.removeEndedOwn",
   `delete from keys where system_id = $1 and partner_id = $2 and made_by_partner and least(revoked_at, expires_at) < $3`,

@@ -31,11 +31,11 @@ import {
  * stored. `presented` is a key's text as a request brought it. A key is a partner's or, without a partner, the operator's.
  */
 
-/** The keys that requests carry, cached for as long as notifications of revoked keys arrive. */
+/** The keys that requests carry, cached for up to a minute while notifications of changed keys arrive. */
 export interface KeyCache {
   /** The key when it is cached, `unknown` when there is known to be none; undefined when it must be looked up. */
   get(presented: string): KeyRow | "unknown" | undefined;
-  /** Looks a key up and caches the result; undefined when there is no such key. */
+  /** Looks a key up, and caches the result unless a key may have changed meanwhile; undefined when there is no such key. */
   load(presented: string): Promise<KeyRow | undefined>;
   /** Call it when a key has changed, or when a notification may have been missed. */
   clear(): void;
@@ -263,9 +263,11 @@ export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
  * Makes a key that takes another's place, with the same partner, scopes, name, rate and expiry; both work for `overlap`
- * milliseconds, then the old one is revoked. The allowance of a partner whose own people made the key must have room for
- * both. The requests of three keys never count at once, because repeated rotations would then multiply the operator's rate
- * limit.
+ * milliseconds, then the old one is revoked. With an overlap, the allowance of a partner whose own people made the key must
+ * have room for both. The requests of three keys never count at once, because repeated rotations would then multiply the
+ * operator's rate limit.
+ * @throws ServiceError when the key does not work or was rotated already, when requests of the key that it replaced still
+ *   count, or when the allowance has no room
  */
 export async function rotateKey(
   context: ActorContext,
@@ -367,7 +369,10 @@ function hashKey(key: string): Uint8Array {
   return hash("sha256", key, "buffer");
 }
 
-/** Makes a key and records it under `action`: `key.issued` or `key.rotated`. */
+/**
+ * Makes a key and records it in the audit log under `action`: `key.issued` or `key.rotated`.
+ * @param detail further details for the audit log
+ */
 async function issue(
   context: ActorContext,
   tx: Transaction,
@@ -385,15 +390,22 @@ async function issue(
   await requireScopesOfOwner(tx, systemId, partner_id, scopes);
   if (made_by_partner) await requireAllowed(tx, { system_id: systemId, partner_id, ...rights, created_at });
   await insertKey(tx, {
-    ...{ system_id: systemId, id, partner_id, name, ...rights, scopes: [...scopes] },
-    ...{ hash: hashKey(key), last4: key.slice(-4), created_at, made_by_partner },
+    system_id: systemId,
+    id,
+    partner_id,
+    name,
+    ...rights,
+    scopes: [...scopes],
+    hash: hashKey(key),
+    last4: key.slice(-4),
+    created_at,
+    made_by_partner,
   });
-  const by = made_by_partner && { made_by_partner };
   await insertActOf(context, tx, {
     systemId,
     action,
     subject: id,
-    detail: { ...detail, partner_id, ...rights, ...by },
+    detail: { ...detail, partner_id, ...rights, ...(made_by_partner ? { made_by_partner } : {}) },
   });
   return { id, key, ...rights };
 }
@@ -458,15 +470,15 @@ const DAY_MS = 86_400_000;
  * with each key that is made and revoked.
  */
 const MAX_MADE_A_DAY = 100;
-/**
- * Days for which a key of a partner's own people is listed after its end; it is deleted when they make the next key.
- */
+/** Days for which a key of a partner's own people is kept after its end. Then it is deleted when they make the next key. */
 const ENDED_DAYS = 30;
 
 /**
  * Locks a partner until the transaction ends, and checks that its own people may make a key now. Concurrent transactions
- * that make another key of the partner, lower its allowance, or suspend or remove it wait.
- * @throws ServiceError with the bound of the allowance that the key exceeds
+ * that make another key of the partner, lower its allowance, or suspend or remove it wait. Also deletes the keys of its own
+ * people that ended `ENDED_DAYS` ago.
+ * @throws ServiceError when the partner is suspended or removed, has no allowance or has made too many keys today, or with
+ *   the bound of the allowance that the key exceeds
  */
 async function requireAllowed(
   tx: Transaction,

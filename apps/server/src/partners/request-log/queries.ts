@@ -85,7 +85,7 @@ export interface LogPosition {
   readonly id: string;
 }
 
-/** Filters of requests. Null matches everything. */
+/** Filters of requests. Null and undefined match everything. */
 export interface RequestFilters {
   /** Undefined: of the whole system, operator keys included. */
   readonly partnerId: string | undefined;
@@ -110,14 +110,24 @@ export interface ScannedRequests {
   readonly scanned: number;
 }
 
+/** Whose requests are read: those of the whole system, of a partner, of a key, or of a key that must be the partner's. */
+type Owner = "system" | "partner" | "key" | "partner_key";
+
+/** Returns the kind of owner that a partner and a key select; null: any. */
+function ownerOf(partnerId: string | null, keyId: string | null): Owner {
+  if (partnerId === null) return keyId === null ? "system" : "key";
+  return keyId === null ? "partner" : "partner_key";
+}
+
 // Whatever the filters, the statement reads a limited number of rows ($9). The caller continues from the last row that was
 // read. With `errorsOnly`, successes do not count towards the limit. The join with `always` gives one row even if nothing
-// matches.
-// The plan needs only the indexes by partner and by key, and no filter can make it read a day of somebody else's requests.
-function scanStatement(by: "system" | "partner" | "key" | "partner_key", errorsOnly: boolean): Statement {
-  const isOwner = by === "partner" || by === "partner_key";
-  const owner = isOwner ? "and partner_id = $2" : "and $2::text is null";
-  const key = by === "key" || by === "partner_key" ? "and key_id = $3" : "and $3::text is null";
+// matches. Each kind of owner has its own statement, so that an index leads to the owner's rows in their order, and no
+// filter can make it read a day of somebody else's requests.
+function scanStatement(by: Owner, errorsOnly: boolean): Statement {
+  const isOfPartner = by === "partner" || by === "partner_key";
+  const isOfKey = by === "key" || by === "partner_key";
+  const owner = isOfPartner ? "and partner_id = $2" : "and $2::text is null";
+  const key = isOfKey ? "and key_id = $3" : "and $3::text is null";
   return statement(
     `requests.scan.${by}${errorsOnly ? ".errors" : ""}`,
     `with scanned as materialized (
@@ -138,7 +148,7 @@ function scanStatement(by: "system" | "partner" | "key" | "partner_key", errorsO
   );
 }
 
-const owners = ["system", "partner", "key", "partner_key"] as const;
+const owners: readonly Owner[] = ["system", "partner", "key", "partner_key"];
 const scans = new Map(
   owners.flatMap((by) => [false, true].map((errorsOnly) => [`${by} ${errorsOnly}`, scanStatement(by, errorsOnly)])),
 );
@@ -155,15 +165,13 @@ export async function listRequests(
   { scanLimit, limit }: { readonly scanLimit: number; readonly limit: number },
 ): Promise<ScannedRequests> {
   const { partnerId, keyId, errorsOnly, statusFrom, statusTo, error, method, route, since, until } = filters;
-  const byKey = keyId === undefined ? "system" : "key";
-  const byPartner = keyId === undefined ? "partner" : "partner_key";
-  const scan = scans.get(`${partnerId === undefined ? byKey : byPartner} ${errorsOnly}`);
+  const scan = scans.get(`${ownerOf(partnerId ?? null, keyId ?? null)} ${errorsOnly}`);
   // Only for the type checker: `scans` has every combination.
   if (scan === undefined) throw new Error("there is a statement for every owner");
-  const rows = await db.query<ScannedRow>(scan, [
-    ...[systemId, partnerId ?? null, keyId ?? null, since.toISOString().slice(0, 10), before.day, before.id],
-    ...[since, until, scanLimit, statusFrom, statusTo, error, method, route, limit],
-  ]);
+  const owner = [systemId, partnerId ?? null, keyId ?? null];
+  const range = [since.toISOString().slice(0, 10), before.day, before.id, since, until, scanLimit];
+  const matching = [statusFrom, statusTo, error, method, route, limit];
+  const rows = await db.query<ScannedRow>(scan, [...owner, ...range, ...matching]);
   const { scanned, last } = oneRow(rows.slice(0, 1));
   const matches = rows.flatMap(({ scanned: _scanned, last: _last, ...row }) => (row.id === null ? [] : [row]));
   return { scanned, last, matches };
@@ -230,7 +238,7 @@ export function listMinuteUsage(
 export const MAX_CHARTED_MINUTES = 100_000;
 
 // Each kind of owner has its own statement, which reads its own index backwards and stops at the limit.
-function overTimeStatement(owner: "system" | "partner" | "key" | "partner_key"): Statement {
+function overTimeStatement(owner: Owner): Statement {
   const isOfPartner = owner === "partner" || owner === "partner_key";
   const isOfKey = owner === "key" || owner === "partner_key";
   return statement(
@@ -260,6 +268,7 @@ export interface UsageStepRow extends Omit<UsageCounts, "unlogged"> {
   readonly step: number;
   /** The number of rows (one for a key and a minute) that were added up. */
   readonly n: number;
+  /** The minute of the oldest of these rows. */
   readonly oldest_at: Date;
 }
 
@@ -273,10 +282,8 @@ export function listUsageSteps(
   { partnerId, keyId }: Pick<UsageRange, "partnerId" | "keyId">,
   bounds: readonly Date[],
 ): Promise<UsageStepRow[]> {
-  const ofPartner = keyId === null ? "partner" : "partner_key";
-  const ofSystem = keyId === null ? "system" : "key";
   const values = [systemId, partnerId, keyId, bounds[0], bounds.at(-1), bounds];
-  return db.query<UsageStepRow>(overTime[partnerId === null ? ofSystem : ofPartner], values);
+  return db.query<UsageStepRow>(overTime[ownerOf(partnerId, keyId)], values);
 }
 
 const keyMinutes = statement(

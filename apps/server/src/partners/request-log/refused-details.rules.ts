@@ -33,7 +33,10 @@ const MAX_TARGET_CHARS = 2_000;
  */
 const MAX_KEPT_BODY_BYTES = 16_384;
 
-/** Returns the details of a refused request, with every credential taken out. */
+/**
+ * Returns the details of a refused request without credentials: values under the names of credentials, and keys and webhook
+ * secrets of this service wherever they stand in plain text.
+ */
 export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): RefusedDetails {
   // A length that is NaN fails this comparison and the one below.
   const isKept = body !== undefined && body !== null && bodyBytes <= MAX_KEPT_BODY_BYTES;
@@ -46,7 +49,7 @@ export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): Re
   };
 }
 
-/** Returns about how many bytes details take. */
+/** Returns about how many bytes details take: their characters, most of which take one byte. */
 export function sizeOf({ message, target, body }: RefusedDetails): number {
   return (message?.length ?? 0) + (target?.length ?? 0) + (body?.length ?? 0);
 }

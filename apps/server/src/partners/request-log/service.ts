@@ -289,8 +289,17 @@ function inBackground(db: Database, write: (tx: Transaction) => void): Promise<v
 
 function insertSystemRequests(tx: Transaction, systemId: string, requests: LoggedRequest[]): void {
   const rows = requests.map(({ id, at, keyId, partnerId, method, route, status, error, ms, address, details }) => ({
-    ...{ logged_on: dayOf(at), id, at: new Date(at), key_id: keyId, partner_id: partnerId },
-    ...{ method, route, status, error, ms, address },
+    logged_on: dayOf(at),
+    id,
+    at: new Date(at),
+    key_id: keyId,
+    partner_id: partnerId,
+    method,
+    route,
+    status,
+    error,
+    ms,
+    address,
     ...(details ?? NO_DETAILS),
   }));
   insertRequests(tx, systemId, rows);

@@ -49,6 +49,7 @@ export interface RequestBuffer {
   take(): { readonly requests: LoggedRequest[]; readonly unlogged: number };
 }
 
+/** Creates an empty buffer. */
 export function createRequestBuffer(): RequestBuffer {
   let requests: LoggedRequest[] = [];
   let byKey: Map<string, number> = new Map();
