@@ -38,9 +38,10 @@ export function storedTime(field: string, given: string | undefined, now: Date):
   return aheadMs > 0 ? movedTime(field, at, now) : { at, isNow: given === undefined, warning: undefined };
 }
 
-function movedTime(field: string, given: Date, at: Date): StoredTime {
-  const seconds = Math.ceil((given.getTime() - at.getTime()) / 1000);
-  return { at, isNow: true, warning: ["clockAhead", { field, seconds, stored: at.toISOString() }] };
+/** Returns `now` in place of a given time that is slightly ahead of it, with a warning. */
+function movedTime(field: string, given: Date, now: Date): StoredTime {
+  const seconds = Math.ceil((given.getTime() - now.getTime()) / 1000);
+  return { at: now, isNow: true, warning: ["clockAhead", { field, seconds, stored: now.toISOString() }] };
 }
 
 /**
@@ -111,7 +112,7 @@ function beginsBeforeEnd(a: RideSpan, b: RideSpan): boolean {
  */
 export function startBeside<Ride extends RideSpan>({ at, isNow }: StoredTime, others: readonly Ride[]): Date | Ride {
   const ends = others.map(({ ended_at: endedAt }) => endedAt?.getTime() ?? Infinity);
-  // A ride that has not ended makes it infinite, and is returned below.
+  // Infinite if one of the rides has not ended: then a ride is returned.
   const latest = Math.max(at.getTime(), ...ends);
   const isClockAhead = isNow && latest <= at.getTime() + CLOCK_TOLERANCE_MS;
   return isClockAhead ? new Date(latest) : (others[0] ?? at);

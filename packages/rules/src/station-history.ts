@@ -34,7 +34,7 @@ export interface HistoryRange {
 
 /**
  * Parses the parameters that select steps of a station's history.
- * @param timeZone an IANA time zone. The first step of a day starts at midnight in this zone.
+ * @param timeZone an IANA time zone. The first step of a day starts at the beginning of the day in this zone.
  * @throws ServiceError `invalid_parameter` when there are no steps, or too many
  */
 export function readHistoryRange(
@@ -91,8 +91,16 @@ function boundsOf(from: number, to: number, length: number, timeZone: string): n
 /** Returns functions for the days of a time zone. Days are numbers: 0 is 1970-01-01. */
 function openZone(timeZone: string) {
   const format = new Intl.DateTimeFormat("en-US", {
-    ...{ timeZone, calendar: "iso8601", numberingSystem: "latn", hourCycle: "h23" },
-    ...{ year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" },
+    timeZone,
+    calendar: "iso8601",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
   });
   /** Milliseconds since 1970-01-01 00:00 on a wall clock of the zone. */
   const local = (instant: number): number => {
