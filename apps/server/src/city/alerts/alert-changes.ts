@@ -155,8 +155,8 @@ export async function endAlertsOfDeleted(command: AlertCommand, stationIds: read
 
 /**
  * Locks the operator's alerts about stations whose end is not stored.
- * @returns `pointless`: alerts that are over by the clock, that close one of these stations, or that concern no region and no
- *   other present station; `others`: the rest
+ * @returns `pointless`: alerts that are over by the clock, that close one of these stations, or that concern no region and
+ *   no other present station; `others`: the rest
  */
 async function lockAlertsAbout(
   command: AlertCommand,

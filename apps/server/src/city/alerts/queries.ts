@@ -126,7 +126,7 @@ export async function countOpenedOfSource(
   return oneRow(await tx.query<{ n: number }>(countOpened, [systemId, source, after])).n;
 }
 
-/** Locks alerts by id. */
+/** Locks the alerts with these ids, in the order of the ids. */
 export function lockAlerts(tx: Transaction, systemId: string, ids: readonly string[]): Promise<StoredAlert[]> {
   return tx.query<StoredAlert>(lockById, [systemId, ids]);
 }
@@ -215,7 +215,7 @@ interface AlertRange {
   readonly limit: number | null;
 }
 
-/** Lists alerts by id. */
+/** Returns alerts with a status at `now`, ordered by id. */
 export function listAlertRows(
   db: QueryRunner,
   systemId: string,
@@ -226,7 +226,7 @@ export function listAlertRows(
   return db.query<StoredAlert>(pages[status].after, [systemId, now, after ?? null, limit, skip]);
 }
 
-/** Counts alerts. */
+/** Counts the alerts with a status at `now`. */
 export async function countAlerts(db: QueryRunner, systemId: string, status: AlertStatus, now: Date): Promise<number> {
   return oneRow(await db.query<{ n: number }>(pages[status].count, [systemId, now])).n;
 }
@@ -246,7 +246,7 @@ export async function findStandingStations(
   return new Set((await db.query<{ id: string }>(findStanding, [systemId, ids])).map(({ id }) => id));
 }
 
-/** Deletes alerts that ended before an instant. @returns how many */
+/** Deletes up to `limit` alerts that ended before an instant, the oldest first. @returns how many */
 export async function deletePastAlerts(
   db: QueryRunner,
   systemId: string,

@@ -258,8 +258,7 @@ export async function listReservationsBy(
   { systemId, value, now, after, limit }: ReservationsBy,
 ): Promise<FleetReservation[]> {
   const position = [after?.at ?? "infinity", after?.id ?? ""];
-  const rows = await db.query<{ reservation: FleetReservation }>(statements[by], [
-    ...[systemId, now, value, ...position, limit],
-  ]);
+  const values = [systemId, now, value, ...position, limit];
+  const rows = await db.query<{ reservation: FleetReservation }>(statements[by], values);
   return rows.map(({ reservation }) => reservation);
 }
