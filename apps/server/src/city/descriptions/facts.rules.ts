@@ -16,7 +16,7 @@ export interface SaidFeed {
 /** Values of facts or of a feed's record, by name. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** The feed that describes each kind of thing, and the feed's field with the id. */
+/** For each kind whose things a feed lists by id: the feed, and its field with the id. */
 const feeds = {
   vehicle_type: { feed: "vehicle_types", id: "vehicle_type_id" },
   region: { feed: "system_regions", id: "region_id" },

@@ -48,7 +48,7 @@ import {
 
 /** The effects of a command so far, and the rows to write at its end. */
 interface Effects {
-  /** The locked bikes by id, before the changes that are still to be written. */
+  /** The locked bikes by id, as they are stored: as they were locked, or as the last `writeBikes` left them. */
   readonly held: Map<string, BikeState>;
   /** The locked bikes by id, as the command has changed them. */
   readonly bikes: Map<string, BikeState>;
@@ -127,13 +127,13 @@ function writeEffects(command: Command, { events, channels, counts }: Effects): 
   countRows(tx, systemId, "stations", slot, counts.stations);
 }
 
-/** A bike as it was locked, and as the command leaves it. */
+/** A bike as it is stored, and as the command has changed it since. */
 interface ChangedBike {
   readonly before: BikeState;
   readonly after: BikeState;
 }
 
-/** Returns the bikes that a command has changed. */
+/** Returns the bikes whose changes are still to be written. */
 function changedBikes({ held, bikes }: Effects): ChangedBike[] {
   return [...held].flatMap(([id, before]) => {
     const after = bikes.get(id);
@@ -303,7 +303,10 @@ export class FleetCommand implements Command {
     return ids;
   }
 
-  /** Logs the events of a locked bike from now on. Ignores bikes of feeds: their ids change, and MDS needs lasting ids. */
+  /**
+   * Logs the events of a locked bike from now on, if they are not logged yet. Ignores bikes of feeds: their ids change, and
+   * MDS needs lasting ids.
+   */
   beginLog(bike: BikeState): void {
     if (bike.last_event !== null || (bike.source ?? OPERATOR) !== OPERATOR) return;
     this.#effects.logStarts.add(bike.id);

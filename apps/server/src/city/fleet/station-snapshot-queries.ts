@@ -110,8 +110,15 @@ const rewrite = (changes: string) =>
 
 /** The columns of a station's state that feeds decide. */
 const stateColumns = columns.only(
-  ...(["num_bikes_available", "num_bikes_disabled", "num_docks_available", "num_docks_disabled"] as const),
-  ...(["is_installed", "is_renting", "is_returning", "status", "offline_reason"] as const),
+  "num_bikes_available",
+  "num_bikes_disabled",
+  "num_docks_available",
+  "num_docks_disabled",
+  "is_installed",
+  "is_renting",
+  "is_returning",
+  "status",
+  "offline_reason",
 );
 const stateDiffers = `(${stateColumns.list("stations")}, stations.vehicle_types_available::text)
   is distinct from (${stateColumns.list("w")}, w.vehicle_types_available)`;

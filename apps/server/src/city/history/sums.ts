@@ -58,6 +58,7 @@ const CHANGED_RIDES = 20_000;
 const BATCH_MS = 1_000;
 /** Past hours in the first transaction of a turn. Their number then follows the time that a transaction takes. */
 const FIRST_BATCH_HOURS = 4;
+/** Maximum number of past hours in one transaction. */
 const MAX_BATCH_HOURS = 48;
 
 /** The dependencies of the functions that sum. */

@@ -195,7 +195,10 @@ export async function findRequest(
   return (await db.query<WholeRequestRow>(find, [systemId, days, id]))[0];
 }
 
-/** The counts of requests. `unlogged`: counted, but left out of the log, because there were too many. */
+/**
+ * The counts of requests. `rate_limited`: answered with status 429, which `client_errors` leaves out. `unlogged`: counted,
+ * but left out of the log, because there were too many.
+ */
 type UsageCounts = Pick<
   Tables["key_usage_minutes"],
   "requests" | "client_errors" | "server_errors" | "rate_limited" | "unlogged"
