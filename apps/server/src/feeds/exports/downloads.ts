@@ -100,7 +100,8 @@ export interface FileSender {
 export function createFileSender(directory: string): FileSender {
   // Each download takes a place, and gives it back at its end.
   const places = createPlaces({
-    ...{ ofReader: MAX_OF_READER, inAll: MAX_DOWNLOADS },
+    ofReader: MAX_OF_READER,
+    inAll: MAX_DOWNLOADS,
     refuse: (limit) => serviceError("rate_limited", "downloads", { limit, retryAfterSeconds: RETRY_SECONDS }),
   });
   const has = async (file: FinishedExport) => {

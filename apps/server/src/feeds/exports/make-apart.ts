@@ -51,8 +51,8 @@ export async function makeExportApart({ onProgress, signal, ...options }: MakeOp
 
 /** Turns a thread's lack of memory into an ExportFileError. Returns any other error unchanged. */
 function explained(error: unknown): unknown {
-  const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-  return isTooMuch
+  const isOutOfMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isOutOfMemory
     ? new ExportFileError("The export takes more memory than one may. Tell the makers of this service.")
     : error;
 }

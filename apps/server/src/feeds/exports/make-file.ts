@@ -108,7 +108,7 @@ async function* rideRows(
     const done: Value[][] = [];
     for (const ride of kept(rides)) {
       const naming = namingOf(ride.startStationId, ride.endStationId);
-      // undefined: too few rides have this pair of stations, or this pair of regions.
+      // undefined: the pair of stations is rare, and naming its regions does not help (`PairCounter.namings`).
       if (naming === undefined) leftOut.rare++;
       else {
         if (naming !== "stations") merged++;
@@ -193,9 +193,19 @@ function rowOf(
   end: ShownPlace,
 ): Value[] {
   return [
-    ...[id, vehicleTypeId, startedAt, endedAt],
-    ...[start.name, start.id, end.name, end.id],
-    ...[start.lat, start.lon, end.lat, end.lon, riderCategory],
+    id,
+    vehicleTypeId,
+    startedAt,
+    endedAt,
+    start.name,
+    start.id,
+    end.name,
+    end.id,
+    start.lat,
+    start.lon,
+    end.lat,
+    end.lon,
+    riderCategory,
   ];
 }
 
@@ -300,11 +310,20 @@ async function makeIn(tx: Transaction, options: MakeOptions): Promise<ExportMani
     const { count, tally } = await copyRows(rows, writer, options);
     const { bytes, sha256 } = await writer.finish();
     const manifest: ExportManifest = {
-      ...{ kind, month, format, privacy, file_name: fileNameOf(options), bytes, sha256, rows: count },
+      kind,
+      month,
+      format,
+      privacy,
+      file_name: fileNameOf(options),
+      bytes,
+      sha256,
+      rows: count,
       left_out: tally?.leftOut ?? null,
       merged: tally?.merged ?? null,
       as_of: asOf.toISOString(),
-      ...{ time_zone: timezone, licence: licence ?? null, system_id: systemId },
+      time_zone: timezone,
+      licence: licence ?? null,
+      system_id: systemId,
       system_name: textIn(name, language) ?? systemId,
       operator: textIn(operator, language),
       period: period && { from: new Date(period.from).toISOString(), to: new Date(period.to).toISOString() },

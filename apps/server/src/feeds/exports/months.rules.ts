@@ -42,8 +42,8 @@ export function cityClock(timeZone: string): CityClock {
   const known = new Map<number, number>();
   const offsetAt = (instant: number): number => {
     const quarter = Math.floor(instant / COARSE_MS);
-    let offset = known.get(quarter);
-    if (offset === undefined) known.set(quarter, (offset = ask(instant)));
+    const offset = known.get(quarter) ?? ask(instant);
+    known.set(quarter, offset);
     return offset;
   };
   return {

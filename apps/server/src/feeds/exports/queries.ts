@@ -186,7 +186,7 @@ export async function insertExport(db: QueryRunner, systemId: string, wanted: Ne
   await db.query(insert, [systemId, id, kind, month, format, privacy, wanted.is_shared, ...asked]);
 }
 
-/** Keeps other transactions from adding exports or schedules to a system, so that its limits hold. */
+/** Lets one transaction at a time add exports or schedules to a system, so that its limits hold. Each calls this first. */
 export async function lockExports(tx: Transaction, systemId: string): Promise<void> {
   await tx.query(lock, [systemId]);
 }
@@ -327,9 +327,8 @@ export function listSchedulesLacking(db: QueryRunner, systemId: string, month: s
 /** Inserts a schedule, which has not requested a month yet. */
 export async function insertSchedule(db: QueryRunner, systemId: string, schedule: ExportSchedule): Promise<void> {
   const { id, kind, format, privacy, is_shared: isShared, keep_months: months } = schedule;
-  await db.query(insertScheduleRow, [
-    ...[systemId, id, kind, format, privacy, isShared, months, schedule.created_at, schedule.created_by],
-  ]);
+  const made = [schedule.created_at, schedule.created_by];
+  await db.query(insertScheduleRow, [systemId, id, kind, format, privacy, isShared, months, ...made]);
 }
 
 /** Records that a schedule requests a month. @returns false: it has requested this or a later month before, or is deleted */
@@ -359,7 +358,7 @@ export interface RideRecord {
   readonly riderCategory: string | null;
   readonly status: string;
   readonly endReason: string | null;
-  /** Whether the ride is long enough to count. If nobody reported that: whether it took 60 seconds or more. */
+  /** Whether the ride is long enough to count. If nobody reported that: whether it has ended after 60 seconds or more. */
   readonly isCountable: boolean;
 }
 

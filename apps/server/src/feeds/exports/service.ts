@@ -154,7 +154,9 @@ export function removeExport(context: ActorContext, systemId: string, id: string
     if (deleted === undefined) throw serviceError("not_found", "export");
     const { kind, month, format, privacy } = deleted;
     await insertActOf(context, tx, {
-      ...{ systemId, action: "export.deleted", subject: id },
+      systemId,
+      action: "export.deleted",
+      subject: id,
       detail: { kind, month, format, privacy },
     });
   });
@@ -212,8 +214,16 @@ export async function requestScheduledExports({ db, clock, ids }: CommandContext
 function wantedBy(schedule: ExportSchedule, month: string, id: string, now: Date): NewExport {
   const { kind, format, privacy, is_shared } = schedule;
   return {
-    ...{ id, kind, format, privacy, is_shared, month: kind === "stations" ? null : month },
-    ...{ requested_at: now, requested_by: "server", schedule_id: schedule.id, scheduled_month: month },
+    id,
+    kind,
+    format,
+    privacy,
+    is_shared,
+    month: kind === "stations" ? null : month,
+    requested_at: now,
+    requested_by: "server",
+    schedule_id: schedule.id,
+    scheduled_month: month,
   };
 }
 

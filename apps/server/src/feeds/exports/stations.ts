@@ -99,9 +99,16 @@ export const stationColumns: readonly Column[] = [
 /** Yields the stations as rows of a file. Includes removed stations, because past rides name them. */
 export async function* stationRows(places: Places): AsyncGenerator<Value[][], undefined> {
   yield places.all.map((station) => [
-    ...[station.id, station.name, station.short_name, station.lat, station.lon],
-    ...[station.region_id, places.regionName(station.region_id), station.capacity],
-    ...[station.is_virtual_station, station.status],
+    station.id,
+    station.name,
+    station.short_name,
+    station.lat,
+    station.lon,
+    station.region_id,
+    places.regionName(station.region_id),
+    station.capacity,
+    station.is_virtual_station,
+    station.status,
   ]);
 }
 
@@ -134,9 +141,16 @@ export async function* stationStatusRows(
     yield changes.map((change) => {
       const { status, is_renting: isRenting, is_returning: isReturning } = readFlags(change.flags);
       return [
-        ...[change.stationId, places.station(change.stationId).name, change.at],
-        ...[change.bikes, change.disabled, change.docks, change.docksDisabled],
-        ...[status, isRenting, isReturning],
+        change.stationId,
+        places.station(change.stationId).name,
+        change.at,
+        change.bikes,
+        change.disabled,
+        change.docks,
+        change.docksDisabled,
+        status,
+        isRenting,
+        isReturning,
       ];
     });
   }

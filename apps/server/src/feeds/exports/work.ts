@@ -93,7 +93,10 @@ async function takeCare(options: ExportWorkOptions, systemId: string): Promise<b
   const now = options.clock();
   const range = { failedBefore: new Date(now - FAILED_DAYS * DAY_MS), now: new Date(now), limit: DELETE_BATCH_SIZE };
   // Deletes batch by batch until a batch is not full.
-  while ((await deletePastExports(options.db, systemId, range)) === DELETE_BATCH_SIZE);
+  let deleted: number;
+  do {
+    deleted = await deletePastExports(options.db, systemId, range);
+  } while (deleted === DELETE_BATCH_SIZE);
   return false;
 }
 
@@ -137,21 +140,26 @@ async function make(
   const { db, clock, directory, version, watch, onMade, signMs = SIGN_MS } = options;
   const lost = new AbortController();
   let rows = 0;
-  const sign = () =>
-    updateProgress(db, attempt, rows).then(
-      (isMine) => isMine || lost.abort(new AttemptLost()),
-      // The export itself reports an unavailable database.
-      () => undefined,
-    );
+  const sign = async () => {
+    // A sign that cannot be written does not end the attempt: the export itself reports an unavailable database.
+    const isMine = await updateProgress(db, attempt, rows).catch(() => true);
+    if (!isMine) lost.abort(new AttemptLost());
+  };
   const timer = setInterval(() => void sign(), signMs);
   try {
     await mkdir(directory, { recursive: true, mode: 0o750 }).catch((error: unknown) => {
       throw explainFileError(error, directory);
     });
     const manifest = await makeExportApart({
-      ...{ systemId: attempt.systemId, kind: stored.kind, month: stored.month },
-      ...{ format: stored.format, privacy: stored.privacy },
-      ...{ connectionString: db.connectionString, directory, baseName: storedNameOf(attempt), version },
+      systemId: attempt.systemId,
+      kind: stored.kind,
+      month: stored.month,
+      format: stored.format,
+      privacy: stored.privacy,
+      connectionString: db.connectionString,
+      directory,
+      baseName: storedNameOf(attempt),
+      version,
       onProgress: (written) => {
         rows = written;
         watch?.gotOn();
