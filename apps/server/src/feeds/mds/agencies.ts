@@ -58,7 +58,11 @@ interface MadeAgency {
 
 /** The settings with which a new agency starts. */
 const NO_SETTINGS: AgencySettings = {
-  ...{ time_zone: null, trips_since: null, boundary: null, requirements: null, left_out: null },
+  time_zone: null,
+  trips_since: null,
+  boundary: null,
+  requirements: null,
+  left_out: null,
 };
 
 /**
@@ -77,7 +81,9 @@ export async function createAgency(
     const agency = { partner_id: partnerId, agency_id: agencyId ?? uuid() };
     // Changes nothing if an earlier agency of the system has created the provider.
     await insertProvider(tx, systemId, {
-      ...{ provider_id: providerId ?? uuid(), namespace: uuid(), logged_since: new Date(context.clock()) },
+      provider_id: providerId ?? uuid(),
+      namespace: uuid(),
+      logged_since: new Date(context.clock()),
     });
     const provider = await findProvider(tx, systemId);
     if (provider === undefined) throw new Error("the provider was not written");
@@ -87,7 +93,11 @@ export async function createAgency(
     const detail = { agency_id: agency.agency_id, provider_id: provider.provider_id };
     await insertActOf(context, tx, { systemId, action: "agency.created", subject: partnerId, detail });
     const key = await issueKey(inTransaction, {
-      ...{ systemId, partnerId, scopes: [MDS_SCOPE], name: "MDS", rateLimit },
+      systemId,
+      partnerId,
+      scopes: [MDS_SCOPE],
+      name: "MDS",
+      rateLimit,
     });
     return { partnerId, agencyId: agency.agency_id, providerId: provider.provider_id, key };
   });

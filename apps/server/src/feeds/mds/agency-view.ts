@@ -57,9 +57,16 @@ export async function viewAgency(
   const tripsSince = agency.trips_since ?? since;
   const months = await listMonths(db, { since: tripsSince, until: new Date(now), timeZone, limit: SHOWN_MONTHS });
   return {
-    ...{ agency_id: agency.agency_id, provider_id: agency.provider_id, is_served: mds, url: `${baseUrl()}/mds` },
-    ...{ time_zone: timeZone, has_own_time_zone: agency.time_zone !== null, has_boundary: settings.boundary !== null },
-    ...{ logged_since: since.toISOString(), trips_since: tripsSince.toISOString(), kept_days: VEHICLE_EVENT_DAYS },
+    agency_id: agency.agency_id,
+    provider_id: agency.provider_id,
+    is_served: mds,
+    url: `${baseUrl()}/mds`,
+    time_zone: timeZone,
+    has_own_time_zone: agency.time_zone !== null,
+    has_boundary: settings.boundary !== null,
+    logged_since: since.toISOString(),
+    trips_since: tripsSince.toISOString(),
+    kept_days: VEHICLE_EVENT_DAYS,
     has_requirements: settings.requirements !== null,
     requirements: answerRequirements(file, agency.provider_id),
     vehicles: vehiclesIn(await countVehicleStates(db, systemId, settings.boundary !== null), settings),
@@ -82,11 +89,13 @@ function vehiclesIn(
   const sum = (of: readonly StateRow[], name: "vehicles" | "nowhere" | "untyped") =>
     of.reduce((total, row) => total + row[name], 0);
   const states = [...Map.groupBy(there, ({ state }) => state)].map(([state, its]) => ({
-    ...{ state, vehicles: sum(its, "vehicles") },
+    state,
+    vehicles: sum(its, "vehicles"),
   }));
   return {
     states: states.sort((a, b) => b.vehicles - a.vehicles || a.state.localeCompare(b.state, "en")),
-    ...{ nowhere: sum(there, "nowhere"), untyped: sum(there, "untyped") },
+    nowhere: sum(there, "nowhere"),
+    untyped: sum(there, "untyped"),
   };
 }
 

@@ -32,7 +32,8 @@ const RETRY_SECONDS = 5;
 /** Makes the limiter of hours that are sent at the same time. */
 export function hourPlaces(): Places {
   return createPlaces({
-    ...{ ofReader: MAX_OF_AGENCY, inAll: MAX_HOURS },
+    ofReader: MAX_OF_AGENCY,
+    inAll: MAX_HOURS,
     refuse: (limit) => serviceError("rate_limited", "hours", { limit, retryAfterSeconds: RETRY_SECONDS }),
   });
 }

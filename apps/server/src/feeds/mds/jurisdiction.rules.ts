@@ -40,6 +40,7 @@ export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
   // Does not call Math.min(...latitudes), because a boundary may have more edges than a call may have arguments.
   const south = latitudes.reduce((least, lat) => Math.min(least, lat), 90);
   const north = latitudes.reduce((most, lat) => Math.max(most, lat), -90);
+  // `|| 1`: a boundary without any height would divide by zero.
   const bandOf = (lat: number) => Math.floor(((lat - south) / (north - south || 1)) * BANDS);
   const bands: Edge[][] = Array.from({ length: BANDS + 1 }, () => []);
   for (const edge of edges) {
@@ -128,19 +129,22 @@ export function agencyEvents(event: MovedEvent, isWithin: Jurisdiction): readonl
   );
 }
 
+const elsewhere = ["elsewhere", "unspecified"] as const;
+const lostThenElsewhere = [["non_contactable", "comms_lost"], elsewhere] as const;
+
 /**
  * The events that tell that a vehicle left the jurisdiction without a trip, by its state before. MDS has no event type for
  * "the operator took the vehicle elsewhere".
  */
-const waysOut: Readonly<Record<MdsVehicleState, readonly (readonly [MdsToldState, MdsToldType])[]>> = (() => {
-  const unspecified = ["elsewhere", "unspecified"] as const;
-  const lost = [["non_contactable", "comms_lost"], unspecified] as const;
-  return {
-    ...{ removed: lost, available: lost, non_operational: lost, reserved: lost, on_trip: lost },
-    non_contactable: [unspecified],
-    missing: [["elsewhere", "located"]],
-  };
-})();
+const waysOut: Readonly<Record<MdsVehicleState, readonly (readonly [MdsToldState, MdsToldType])[]>> = {
+  removed: lostThenElsewhere,
+  available: lostThenElsewhere,
+  non_operational: lostThenElsewhere,
+  reserved: lostThenElsewhere,
+  on_trip: lostThenElsewhere,
+  non_contactable: [elsewhere],
+  missing: [["elsewhere", "located"]],
+};
 
 /** Returns an event that is derived from an event of the log. */
 function derivedEvent(state: MdsToldState, type: MdsToldType): Omit<AgencyEvent, "at"> {

@@ -177,13 +177,12 @@ export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "
   readonly event_type: MdsEventType;
 }
 
-// The condition on `happened_on` selects the partition. The statements below use the position of the station for a vehicle
-// that reported no position.
-// The conditions of one hour, and of a period of several days. $5 to $7 are the position and the limit of the list.
+// The conditions of one hour, and of a period of several days. That on `happened_on` selects the partitions.
 const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
 const inDays =
   "e.system_id = $1 and e.happened_on between $2::date and $8::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
-// Makes the statement of a list of the log. @param more further columns
+// Makes the statement of a list of the log. It returns at most $7 rows after the row with the time $5 and the id $6. For a
+// vehicle that reported no position, it returns the position of the station. @param more further columns
 const listLog = (name: string, condition: string, more = "") =>
   statement(
     name,
@@ -220,7 +219,7 @@ export interface LogHour {
   readonly to: Date;
 }
 
-/** Returns events of an hour that follow a position, in the order of their times. */
+/** Returns events of an hour that follow `after`, in the order of their times and ids. */
 export function listEvents(
   db: QueryRunner,
   systemId: string,
@@ -257,7 +256,7 @@ interface LogSpan {
   readonly to: Date;
 }
 
-/** Returns events of a period that follow a position, in the order of their times. */
+/** Returns events of a period that follow `after`, in the order of their times and ids. */
 export function listRecentEvents(
   db: QueryRunner,
   systemId: string,
@@ -319,7 +318,7 @@ const stateOfTripHour = statement(
   `select count(*) as n, max(r.updated_at) as recorded_at ${endedIn}`,
 );
 
-/** Returns completed rides that ended in an hour and follow a position, in the order of their ends. */
+/** Returns completed rides that ended in an hour and follow `after`, in the order of their ends and ids. */
 export function listTrips(
   db: QueryRunner,
   systemId: string,

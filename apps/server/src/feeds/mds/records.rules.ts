@@ -72,9 +72,14 @@ export function lastEventRecord(row: VehicleRow, context: RecordContext, leftSin
   const stored = {
     ...last,
     battery_percent: last.battery_percent ?? null,
-    ...{ at: new Date(at), recorded_at: new Date(recordedAt), bike_id: row.id },
-    ...{ lat: row.event_lat, lon: row.event_lon },
-    ...{ from_state: from?.state ?? null, from_lat: row.from_lat, from_lon: row.from_lon },
+    at: new Date(at),
+    recorded_at: new Date(recordedAt),
+    bike_id: row.id,
+    lat: row.event_lat,
+    lon: row.event_lon,
+    from_state: from?.state ?? null,
+    from_lat: row.from_lat,
+    from_lon: row.from_lon,
   };
   // If the vehicle crossed the boundary, the last of several events counts.
   const event = eventRecords(stored, context).at(-1);

@@ -92,8 +92,10 @@ export interface CountedBy {
   readonly boundaryHash: string | null;
 }
 
-// Returns the key of a day's counts. The column `time_zone` contains both the time zone and the hash of the boundary,
-// because each pair has its own counts.
+/**
+ * Returns the key of a day's counts. The column `time_zone` contains both the time zone and the hash of the boundary,
+ * because each pair has its own counts.
+ */
 function countsKey({ timeZone, boundaryHash }: CountedBy): string {
   return boundaryHash === null ? timeZone : `${timeZone} ${boundaryHash}`;
 }
@@ -121,14 +123,14 @@ export async function countTripsWithin(
 ): Promise<DayCount[]> {
   const rows = await db.query<DayCount & TripEnds>(countDayByPlace, [systemId, from, to]);
   const within = (lat: number | null, lon: number | null) => lat !== null && lon !== null && isWithin(lat, lon);
-  // The trips that began or ended within the boundary, in groups without positions.
-  const its = rows.filter((row) => within(row.start_lat, row.start_lon) || within(row.end_lat, row.end_lon));
-  const groups = Map.groupBy(its, (row) => JSON.stringify([row.special_group, row.vehicle_type_id]));
-  return [...groups.values()].flatMap((group) =>
-    group.slice(0, 1).map(({ special_group, vehicle_type_id }) => ({
-      ...{ special_group, vehicle_type_id, n: group.reduce((sum, { n }) => sum + n, 0) },
-    })),
-  );
+  // Adds up the trips of equal groups at different positions.
+  const counts = new Map<string, DayCount>();
+  for (const { special_group, vehicle_type_id, n, ...ends } of rows) {
+    if (!within(ends.start_lat, ends.start_lon) && !within(ends.end_lat, ends.end_lon)) continue;
+    const key = JSON.stringify([special_group, vehicle_type_id]);
+    counts.set(key, { special_group, vehicle_type_id, n: n + (counts.get(key)?.n ?? 0) });
+  }
+  return [...counts.values()];
 }
 
 /** The positions of the start and the end of trips. */

@@ -60,6 +60,9 @@ export function readRequirements(document: unknown): RequirementFile {
   throw new Error(`is no requirement file of MDS: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "wrong"}`);
 }
 
+/** The fields of a vehicle's status that contain records of other lists, by these lists. */
+const partsOfStatus: { readonly [List in RecordList]?: string } = { events: "last_event", telemetry: "last_telemetry" };
+
 /**
  * Returns the fields that a requirement file disallows the agency, by list of records. Ignores programs that name other
  * providers only. Ignores the vehicle types and dates of programs, and so may leave out too much: an agency can ask for
@@ -71,9 +74,8 @@ export function leftOutFields({ programs }: RequirementFile, providerId: string 
     .filter((program) => isOurs(program, providerId))
     .flatMap(demandsOf)
     .flatMap(({ served, disallowed }) => served.flatMap(({ list }) => disallowed.map((field) => ({ list, field }))));
-  // A vehicle's status contains its last event and last position, which are records of the lists `events` and `telemetry`.
   const nested = found.flatMap(({ list, field }) => {
-    const part = { events: "last_event", telemetry: "last_telemetry" }[list as string];
+    const part = list === undefined ? undefined : partsOfStatus[list];
     return part === undefined ? [] : [{ list: "vehicles_status" as const, field: `${part}.${field}` }];
   });
   const byList = Map.groupBy([...found, ...nested], ({ list }) => list);
@@ -129,8 +131,12 @@ function demandsOf({ required_data_specs: specs }: Program): Demand[] {
   return (specs ?? []).flatMap(({ data_spec_name: spec, version, required_apis: apis }) =>
     (apis ?? []).flatMap(({ api_name: api, required_endpoints: endpoints }) =>
       (endpoints ?? []).map((each) => ({
-        ...{ spec, version: version ?? "", api: api ?? "", endpoint: each.endpoint_name },
-        ...{ required: each.required_fields, disallowed: each.disallowed_fields },
+        spec,
+        version: version ?? "",
+        api: api ?? "",
+        endpoint: each.endpoint_name,
+        required: each.required_fields,
+        disallowed: each.disallowed_fields,
         served: servedEndpoints({ spec, version: version ?? "", api: api ?? "", endpoint: each.endpoint_name }),
       })),
     ),
@@ -142,14 +148,13 @@ type EndpointAnswer = RequirementAnswers["programs"][number]["endpoints"][number
 
 /** Answers for one endpoint, with each field that the service has, or that the agency requires or may not have. */
 function answerDemand({ required, disallowed, served, ...named }: Demand, leftOut: LeftOutFields): EndpointAnswer {
-  const { spec, version, api, endpoint } = named;
   const [first] = served;
   const given = first?.fields ?? [];
   const isLeftOut = (field: string) =>
     disallowed.includes(field) || leftOut[first?.list as RecordList]?.includes(field);
   const fields = [...new Set([...given.map(({ name }) => name), ...required, ...disallowed])];
   return {
-    ...{ spec, version, api, endpoint },
+    ...named,
     status: first === undefined ? "missing" : "given",
     fields: fields.map((field) => {
       const known = first?.find(field);

@@ -168,18 +168,19 @@ export async function findNamed<Row>(
   { kind, listIds, find }: NamedLookUp<Row>,
 ): Promise<Row> {
   const wanted = named.toLowerCase();
+  const isUuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(wanted);
+  if (!isUuid) throw serviceError("not_found", kind);
   let after = "";
-  // Reads the ids batch by batch. Does not search for a text that is no UUID.
-  while (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(wanted)) {
+  // Reads the ids batch by batch.
+  for (;;) {
     const from = after;
     const ids = await filtered.read(whose, (db) => listIds(db, whose.systemId, from, SEARCHED_IDS));
     const id = ids.find((each) => uuid(kind, each) === wanted);
     const found = id === undefined ? undefined : await filtered.read(whose, (db) => find(db, whose.systemId, id));
     if (found !== undefined) return found;
-    if (ids.length < SEARCHED_IDS) break;
+    if (ids.length < SEARCHED_IDS) throw serviceError("not_found", kind);
     after = ids.at(-1) ?? "";
   }
-  throw serviceError("not_found", kind);
 }
 
 /** Returns the vehicle with a UUID. @throws ServiceError `not_found` */
@@ -310,15 +311,15 @@ export interface EventSpan {
   readonly to: number;
 }
 
-/** The position of an event in the order by time. */
+/** The place of an event in the order by time: a list goes on after it. */
 export interface EventPlace {
   readonly at: number;
   readonly id: string;
 }
 
 /**
- * Returns the events of a period after a position, and the position after which the next page begins; undefined: it is the
- * last page.
+ * Returns the events of a period after a place, and the place after which the next page begins; undefined: it is the last
+ * page.
  * @throws ServiceError `invalid_parameter` when the period begins more than two weeks ago, or ends before it begins
  */
 export async function recentEvents(

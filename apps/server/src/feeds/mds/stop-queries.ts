@@ -5,10 +5,26 @@ import { statement } from "../../storage/db/statement.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
 const columns = columnsOfTable("stations").only(
-  ...(["id", "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "status", "updated_at"] as const),
-  ...(["is_installed", "is_renting", "is_returning", "counters", "vehicle_types_available"] as const),
-  ...(["num_bikes_available", "num_bikes_reserved", "num_bikes_disabled"] as const),
-  ...(["num_docks_available", "num_docks_disabled"] as const),
+  "id",
+  "name",
+  "short_name",
+  "lat",
+  "lon",
+  "address",
+  "region_id",
+  "capacity",
+  "status",
+  "updated_at",
+  "is_installed",
+  "is_renting",
+  "is_returning",
+  "counters",
+  "vehicle_types_available",
+  "num_bikes_available",
+  "num_bikes_reserved",
+  "num_bikes_disabled",
+  "num_docks_available",
+  "num_docks_disabled",
 );
 
 /** A station, with the vehicles at the station. */
