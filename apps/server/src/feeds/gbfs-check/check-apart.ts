@@ -57,8 +57,8 @@ async function checkOnThread(files: FeedFiles, options: CheckOptions): Promise<F
     return report;
   } catch (error) {
     if (signal.aborted) throw new Error("checking the files takes too long", { cause: error });
-    const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    throw isTooMuch ? new Error("checking the files takes too much memory", { cause: error }) : error;
+    const isOutOfMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    throw isOutOfMemory ? new Error("checking the files takes too much memory", { cause: error }) : error;
   } finally {
     await thread.terminate();
   }

@@ -40,8 +40,8 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
     if (!isApplicable(rule, set)) continue;
     runRule(rule, set, log);
     // Rules for HTTP find nothing in files that were not read by HTTP. That is no success to report.
-    const isOfServing = servingRules.includes(rule) && files.kind !== "address";
-    if (rule.fine !== undefined && !isOfServing && !log.has(rule.id)) passed.push(rule.fine);
+    const isNotJudged = servingRules.includes(rule) && files.kind !== "address";
+    if (rule.fine !== undefined && !isNotJudged && !log.has(rule.id)) passed.push(rule.fine);
   }
   const findings = log.list();
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
@@ -93,9 +93,14 @@ function checkedFiles({ documents, failed }: FeedSet): CheckedFile[] {
       failure: null,
     })),
     ...failed.map(({ file, source, failure }) => ({
-      ...{ name: brief(file), address: brief(source.address), failure: brief(failure) },
-      ...{ version: null, records: null, data_at: null },
-      ...{ bytes: source.bytes?.byteLength ?? 0, milliseconds: null },
+      name: brief(file),
+      address: brief(source.address),
+      failure: brief(failure),
+      version: null,
+      records: null,
+      data_at: null,
+      bytes: source.bytes?.byteLength ?? 0,
+      milliseconds: null,
     })),
   ];
 }

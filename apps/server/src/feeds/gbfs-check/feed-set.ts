@@ -181,11 +181,11 @@ function readFiles({ files }: FeedFiles) {
   const parsed: Parsed[] = [];
   const failed: FailedFile[] = [];
   const unknown: FeedFile[] = [];
-  const isTranslated = new Set(files.flatMap(({ language }) => language ?? [])).size > 1;
+  const hasSeveralLanguages = new Set(files.flatMap(({ language }) => language ?? [])).size > 1;
   for (const source of files) {
     const name = feedNamed(source.name);
     const { language, bytes } = source;
-    const file = `${isTranslated && language !== null ? `${language}/` : ""}${source.name}.json`;
+    const file = `${hasSeveralLanguages && language !== null ? `${language}/` : ""}${source.name}.json`;
     if (name === undefined) unknown.push(source);
     else if (bytes === undefined) failed.push({ file, source, failure: source.failure ?? "it could not be read" });
     else {
@@ -220,8 +220,8 @@ function declaredVersion(parsed: readonly Parsed[]): string | undefined {
 }
 
 /**
- * Returns the version by which to check: 1.0 if the feed declares none. A release candidate counts as its release. An
- * unknown version counts as the newest known one of the same major version, or else as 2.3.
+ * Returns the version by which to check: 1.0 if the feed declares none. Release candidates do not matter: 3.0-RC2 counts as
+ * 3.0, and 3.1 as 3.1-RC3. An unknown version counts as the newest known one of the same major version, or else as 2.3.
  */
 function knownVersion(declared: string | undefined): GbfsVersion {
   if (declared === undefined) return "1.0";

@@ -157,9 +157,9 @@ const multiPolygon: FieldType = {
 
 /** Returns a type as a version writes it: of lists, objects, counts and the kinds in `scalars` only. */
 export function typeIn(version: GbfsVersion, type: FieldType): FieldType {
-  const isTranslated = isAtLeast(version, "3.0");
-  if (type.kind === "text") return isTranslated ? texts3 : { kind: "string" };
-  if (type.kind === "textUri") return isTranslated ? uris3 : { kind: "uri" };
+  const hasLanguages = isAtLeast(version, "3.0");
+  if (type.kind === "text") return hasLanguages ? texts3 : { kind: "string" };
+  if (type.kind === "textUri") return hasLanguages ? uris3 : { kind: "uri" };
   return type.kind === "multiPolygon" ? multiPolygon : type;
 }
 

@@ -52,10 +52,10 @@ export async function readAddress(location: URL, options: ReadAddressOptions): P
   const files: ReadFile[] = [
     { name: "gbfs", language: null, address: shownAddress(location.href), bytes, http, from, etag },
   ];
-  files.push(...(await inTurn(listed.slice(0, MAX_FILES), (feed) => reader.read(feed, from))));
+  files.push(...(await severalAtATime(listed.slice(0, MAX_FILES), (feed) => reader.read(feed, from))));
   const manifest = manifestAddress(files);
   if (manifest !== undefined) files.push(await reader.read({ name: "manifest", language: null, url: manifest }, from));
-  const read = await inTurn(files, (file) => reader.readAgain(file));
+  const read = await severalAtATime(files, (file) => reader.readAgain(file));
   return { kind: "address", location: shownAddress(location.href), files: read };
 }
 
@@ -134,7 +134,10 @@ class AddressReader {
     return { name, language, address: shownAddress(url), failure };
   }
 
-  /** Fetches a file again to find out whether the server resends an unchanged file, and how `last_updated` changes. */
+  /**
+   * Fetches a file again to find out whether the server resends an unchanged file, and how `last_updated` changes. Without
+   * an ETag, only the files that change all the time are fetched again.
+   */
   async readAgain({ from, etag, ...file }: ReadFile): Promise<FeedFile> {
     if (from === undefined || file.http === undefined) return file;
     const isStatus = /^(?:station_status|vehicle_status|free_bike_status)$/.test(file.name);
@@ -263,7 +266,10 @@ function describeManifest(data: JsonObject): string {
 }
 
 /** Processes `CONCURRENCY` items at a time, and returns the results in the order of the items. */
-async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+async function severalAtATime<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
   const results = new Map<number, Result>();
   let next = 0;
   const worker = async () => {

@@ -135,16 +135,20 @@ class Walk {
   #unknown(name: string, value: unknown, field: Field | undefined, place: Place, isClosed: boolean): void {
     // Publishers may add fields whose names begin with an underscore.
     if (name.startsWith("_") && !isClosed) return;
-    const { since, until } = field ?? {};
-    // The versions that do have the field; empty: no version has it.
-    const others =
-      since !== undefined && !isAtLeast(this.#version, since) ? `${since} and newer` : until && `${until} and older`;
-    const text = `\`${name}\` is no field of GBFS ${this.#version}${others ? `; ${others} has it` : ""}`;
+    const others = field === undefined ? undefined : this.#otherVersions(field);
+    const more = others === undefined ? "" : `; ${others} has it`;
+    const text = `\`${name}\` is no field of GBFS ${this.#version}${more}`;
     const fix = isClosed
       ? "Remove it: nothing may be added here."
       : `Name it \`_${name}\` if it is your own, or leave it out.`;
     const here = { ...place, path: place.path === "" ? name : `${place.path}.${name}` };
     this.#add("unknown-field", isClosed ? "error" : "note", here, text, fix, value);
+  }
+
+  /** Returns in words the versions that have a field which this version lacks. */
+  #otherVersions({ since, until }: Field): string | undefined {
+    if (since !== undefined && !isAtLeast(this.#version, since)) return `${since} and newer`;
+    return until === undefined ? undefined : `${until} and older`;
   }
 
   /** Checks a value, and the values in it. @param given its type in the table of fields */
@@ -209,8 +213,9 @@ class Walk {
   /** Returns the id of a record; undefined: the item is no record of this feed, or has no id. */
   #idOf(item: unknown): string | undefined {
     const { name } = this.#document;
-    const { records }: GbfsFeed = name === "gbfs" ? { fields: {} } : gbfsFeeds[name];
-    if (records === undefined || !isObject(item)) return undefined;
+    if (name === "gbfs" || !isObject(item)) return undefined;
+    const { records }: GbfsFeed = gbfsFeeds[name];
+    if (records === undefined) return undefined;
     const id = item[this.#nameOf(records.id)];
     return typeof id === "string" ? id : undefined;
   }

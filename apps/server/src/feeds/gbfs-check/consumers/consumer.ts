@@ -76,7 +76,7 @@ function textOf(name: string, { stations, vehicles, losses }: Taken): string {
     ];
     return all.length === 0 ? `${name}: there is nothing to show` : `${name} shows ${all.join(" and ")}`;
   }
-  // `counted` only adds an s.
-  const more = rest.length === 0 ? "" : `; ${counted(rest.length, "more loss").replace(/losss$/, "losses")}`;
+  const noun = rest.length === 1 ? "loss" : "losses";
+  const more = rest.length === 0 ? "" : `; ${rest.length.toLocaleString("en-US")} more ${noun}`;
   return `${name} ${first.text}${more}`;
 }

@@ -3,7 +3,7 @@ import type { FeedLoss } from "@bikeshare/contract/console";
 import { isObject } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
 import { objectsIn, type PlacedRecord, recordsOf } from "../rules/rule.ts";
-import { type Consumer, counted, type Taken } from "./consumer.ts";
+import { type Consumer, type Taken } from "./consumer.ts";
 
 /**
  * Google Maps. The rules are the requirements that Google's guide for micromobility partners adds to GBFS. Google reviews
@@ -40,10 +40,10 @@ function take(set: FeedSet): Taken {
     const station = vehicle.get("station_id");
     return station === undefined ? isLinked(vehicle) : linkedIds.has(station);
   });
-  // `counted` puts only the last word of a noun in the plural, which is wrong for these two nouns.
+  const noun = rented.length === 1 ? "station and vehicle" : "stations and vehicles";
   if (unlinked.length > 0)
     losses.push({
-      text: `finds no links into the app for ${unlinked.length.toLocaleString("en-US")} of ${counted(rented.length, "station and vehicle").replace(/station and vehicles$/, "stations and vehicles")}`,
+      text: `finds no links into the app for ${shownNumber(unlinked.length)} of ${shownNumber(rented.length)} ${noun}`,
       fix: "Add `rental_uris` with `android` and `ios` to every station and every free vehicle.",
       // With the vehicles at stations without a link, which riders cannot rent either.
       count: all - linkedStations.length - linkedVehicles.length,
@@ -59,6 +59,10 @@ function take(set: FeedSet): Taken {
     vehicles: { shown: shownOf(linkedVehicles), of: vehicles.length },
     losses,
   };
+}
+
+function shownNumber(value: number): string {
+  return value.toLocaleString("en-US");
 }
 
 /** Tells whether a system publishes version 2, which Google's guide describes. Most systems publish a newer one as well. */

@@ -90,9 +90,9 @@ function takeVehicles(set: FeedSet) {
   const drops = new Drops();
   let shown = 0;
   for (const vehicle of recordsOf(set, "vehicle_status")) {
-    const [plan, typeId, stationId] = ["pricing_plan_id", "vehicle_type_id", "station_id"].map((field) =>
-      vehicle.get(field),
-    );
+    const plan = vehicle.get("pricing_plan_id");
+    const typeId = vehicle.get("vehicle_type_id");
+    const stationId = vehicle.get("station_id");
     const station = typeof stationId === "string" ? stations.get(stationId) : undefined;
     // lamassu shows a vehicle at a station as part of the station, unless the station is virtual.
     if (station !== undefined && station.get("is_virtual_station") !== true) shown++;

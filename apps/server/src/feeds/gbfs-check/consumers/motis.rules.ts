@@ -35,7 +35,8 @@ function takeStations(set: FeedSet) {
   const status = set.ids("station_status");
   const types = set.ids("vehicle_types");
   const drops = new Drops();
-  let [shown, of] = [0, 0];
+  let shown = 0;
+  let of = 0;
   for (const station of recordsOf(set, "station_information")) {
     of++;
     if (
@@ -76,7 +77,8 @@ function takeVehicles(set: FeedSet) {
   const stations = set.ids("station_information");
   const types = set.ids("vehicle_types");
   const drops = new Drops();
-  let [shown, of] = [0, 0];
+  let shown = 0;
+  let of = 0;
   for (const vehicle of recordsOf(set, "vehicle_status")) {
     of++;
     const [station, type] = [vehicle.get("station_id"), vehicle.get("vehicle_type_id")];

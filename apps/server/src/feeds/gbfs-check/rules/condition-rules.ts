@@ -7,15 +7,13 @@ export const UNNAMED_SYSTEM = "main";
 
 /** The propulsion types that the official schemas treat as motorized. For `motorTypes`, unknown words are motors too. */
 const MOTORS = new Set([
-  ...[
-    "electric",
-    "electric_assist",
-    "combustion",
-    "combustion_diesel",
-    "hybrid",
-    "plug_in_hybrid",
-    "hydrogen_fuel_cell",
-  ],
+  "electric",
+  "electric_assist",
+  "combustion",
+  "combustion_diesel",
+  "hybrid",
+  "plug_in_hybrid",
+  "hydrogen_fuel_cell",
 ]);
 
 /** Rules for fields and files that GBFS requires under a condition. `rule.ts` explains the fields of a rule. */

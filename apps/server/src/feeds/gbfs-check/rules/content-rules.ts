@@ -20,7 +20,10 @@ const LATE_MS = 5 * MINUTE_MS;
 const LIVE_FEEDS = ["station_status", "vehicle_status"] as const;
 /** The greatest age that GBFS allows for data that change all the time. */
 const MAX_LIVE_TTL_SECONDS = 300;
-/** Maximum extent of a system in kilometres. Too low: reports large regions. Too high: misses swapped coordinates. */
+/**
+ * Maximum distance of a position from the middle of its system, in kilometres. Too low: reports large regions. Too high:
+ * misses swapped coordinates.
+ */
 const MAX_KM = 100;
 /**
  * Minimum share of coarse positions that is reported. Too low: reports chance, because one position in a hundred has two
@@ -269,49 +272,49 @@ export const contentRules: readonly Rule[] = [
   },
 ];
 
-/** Rules for HTTP. They do not apply to saved files. `served` takes: id, severity, text, fix, fine, and the test. */
+/** Rules for HTTP. They do not apply to saved files. */
 export const servingRules: readonly Rule[] = [
-  served(
-    "not-https",
-    "warning",
-    "The file is served without encryption.",
-    "Serve the feeds over https.",
-    "All files come over https.",
-    (http) => !http.isHttps,
-  ),
-  served(
-    "slow",
-    "warning",
-    "The file took more than a second.",
-    "Keep the files ready instead of making them for each request.",
-    "Every file comes within a second.",
-    (http) => http.milliseconds > 1_000,
-  ),
-  served(
-    "no-not-modified",
-    "note",
-    "A request with the file's ETag is answered with the whole file again.",
-    "Send an `ETag`, and answer 304 to a request that has it in `If-None-Match`.",
-    "Files that have not changed are not sent again.",
-    (http) => !http.hasEtag || http.answersNotModified === false,
-  ),
-  served(
-    "no-cors",
-    "warning",
-    "Pages of others cannot read the file.",
-    "Send `Access-Control-Allow-Origin: *`.",
-    "Pages of others may read the files.",
-    (http) => !http.allowsOrigins,
-  ),
-  served(
-    "no-gzip",
-    "note",
-    "The file is sent without compression.",
-    "Compress answers with gzip for those who accept it.",
-    "Files are compressed.",
+  served({
+    id: "not-https",
+    severity: "warning",
+    text: "The file is served without encryption.",
+    fix: "Serve the feeds over https.",
+    fine: "All files come over https.",
+    isBad: (http) => !http.isHttps,
+  }),
+  served({
+    id: "slow",
+    severity: "warning",
+    text: "The file took more than a second.",
+    fix: "Keep the files ready instead of making them for each request.",
+    fine: "Every file comes within a second.",
+    isBad: (http) => http.milliseconds > 1_000,
+  }),
+  served({
+    id: "no-not-modified",
+    severity: "note",
+    text: "A request with the file's ETag is answered with the whole file again.",
+    fix: "Send an `ETag`, and answer 304 to a request that has it in `If-None-Match`.",
+    fine: "Files that have not changed are not sent again.",
+    isBad: (http) => !http.hasEtag || http.answersNotModified === false,
+  }),
+  served({
+    id: "no-cors",
+    severity: "warning",
+    text: "Pages of others cannot read the file.",
+    fix: "Send `Access-Control-Allow-Origin: *`.",
+    fine: "Pages of others may read the files.",
+    isBad: (http) => !http.allowsOrigins,
+  }),
+  served({
+    id: "no-gzip",
+    severity: "note",
+    text: "The file is sent without compression.",
+    fix: "Compress answers with gzip for those who accept it.",
+    fine: "Files are compressed.",
     // Smaller files hardly gain from compression.
-    (http, bytes) => !http.isCompressed && bytes > 2_000,
-  ),
+    isBad: (http, bytes) => !http.isCompressed && bytes > 2_000,
+  }),
   {
     id: "goes-back",
     severity: "error",
@@ -359,20 +362,16 @@ export const servingRules: readonly Rule[] = [
   },
 ];
 
-/** Tells whether a file is served badly. @param bytes its size, unpacked */
-type HttpTest = (http: NonNullable<FeedSet["files"]["files"][number]["http"]>, bytes: number) => boolean;
+/** A rule that tests how each file is served. */
+interface ServingRule extends Omit<Rule, "find"> {
+  /** Tells whether a file is served badly. @param bytes its size, unpacked */
+  readonly isBad: (http: NonNullable<FeedSet["files"]["files"][number]["http"]>, bytes: number) => boolean;
+}
 
-/** Returns a rule that tests how each file is served. */
-function served(
-  id: string,
-  severity: Rule["severity"],
-  text: string,
-  fix: string,
-  fine: string,
-  isBad: HttpTest,
-): Rule {
+/** Returns the rule that yields the files for which `isBad` is true. */
+function served({ isBad, ...rule }: ServingRule): Rule {
   return {
-    ...{ id, severity, text, fix, fine },
+    ...rule,
     *find(set) {
       const read = set.documents.flatMap(({ file, source: { http, bytes } }) => (http ? [{ file, http, bytes }] : []));
       const bad = read.filter(({ http, bytes }) => isBad(http, bytes?.byteLength ?? 0));
@@ -382,7 +381,7 @@ function served(
         yield wholeFile(bad.length > 1 ? several : file, {
           // The files are the examples of the one finding, so they stand where other rules have ids of records.
           ...(bad.length > 1 && { id: file }),
-          ...(id === "slow" && { value: `${Math.round(http.milliseconds)} ms` }),
+          ...(rule.id === "slow" && { value: `${Math.round(http.milliseconds)} ms` }),
         });
     },
   };

@@ -5,8 +5,13 @@ import { type Found, inData, objectsIn, recordsOf, type Rule, stringsIn, wholeFi
 
 /** Feeds whose records have ids. */
 const LISTS: readonly GbfsFeedName[] = [
-  ...(["station_information", "station_status", "vehicle_status", "vehicle_types", "system_regions"] as const),
-  ...(["system_pricing_plans", "system_alerts"] as const),
+  "station_information",
+  "station_status",
+  "vehicle_status",
+  "vehicle_types",
+  "system_regions",
+  "system_pricing_plans",
+  "system_alerts",
 ];
 
 /**

@@ -50,7 +50,9 @@ export function* recordsOf(set: FeedSet, name: GbfsFeedName): Generator<PlacedRe
       file: document.file,
       get: (field) => set.get(name, record, field),
       at: (field, value) => ({
-        ...{ file: document.file, id: record.id, path: `${record.path}.${set.nameOf(name, field)}` },
+        file: document.file,
+        id: record.id,
+        path: `${record.path}.${set.nameOf(name, field)}`,
         value: value ?? set.get(name, record, field),
       }),
     };
