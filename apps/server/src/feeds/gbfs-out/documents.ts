@@ -193,7 +193,7 @@ function factsOf<Facts extends object>(row: { readonly source_facts: object | nu
 export interface StationInputs {
   readonly system: KnownSystem;
   readonly stations: readonly PublishedStation[];
-  /** The operator's facts by station. */
+  /** The operator's facts, by station id. */
   readonly facts: ReadonlyMap<string, StationFacts>;
 }
 
@@ -313,7 +313,7 @@ function openingOf(system: KnownSystem, now: number): (stationHours: string | un
 export interface BikeInputs {
   readonly system: KnownSystem;
   readonly bikes: readonly PublishedBike[];
-  /** The operator's facts by bike. */
+  /** The operator's facts, by private bike id. */
   readonly facts: ReadonlyMap<string, BikeFacts>;
   /** The facts of vehicle types, by type id. */
   readonly types: ReadonlyMap<string, TypeFacts>;

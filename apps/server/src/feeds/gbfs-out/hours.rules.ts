@@ -108,7 +108,7 @@ function seasonFrom(text: string): Season | null {
   return [first.day ?? 1, last.day ?? 31].every((day) => day >= 1 && day <= 31) ? { start, end } : null;
 }
 
-/** Parses `22:00-02:00`, whose end is on the next day. */
+/** Parses a span of times. An end that is not after the start is on the next day, as in `22:00-02:00`. */
 function spanFrom(text: string): readonly [number, number] {
   const [from = 0, to = 0] = text.split("-").map((time) => {
     const [hours = 0, minutes = 0] = time.trim().split(":").map(Number);
@@ -207,8 +207,10 @@ export function plainHours({ rules }: Hours): PlainHours | undefined {
   const always = { rules: rules.map((rule) => ({ ...rule, season: undefined })) };
   const byTimes = new Map<string, Weekday[]>();
   const add = (weekday: number, from: number, to: number) => {
+    const word = weekdayWords[weekday];
+    if (word === undefined) return;
     const times = `${timeOf(from)}/${timeOf(to)}`;
-    byTimes.set(times, [...(byTimes.get(times) ?? []), ...weekdayWords.slice(weekday, weekday + 1)]);
+    byTimes.set(times, [...(byTimes.get(times) ?? []), word]);
   };
   for (const weekday of dayNames.keys()) {
     // 4 January 1970 was a Sunday. A span over midnight is split into a part for each of the two days.

@@ -41,7 +41,8 @@ export interface PublishedBike extends RowOf<typeof bikeColumns>, Pick<Tables["b
 }
 
 // The service publishes existing and planned stations, but not those that the operator or the source has removed. It
-// publishes bikes that a rider can find: not those on a ride, missing, out of contact, removed, or without a position.
+// publishes bikes that a rider can find: not those on a ride, missing, out of contact or removed (`isBikeShown`), nor those
+// that have neither a position nor a published station, which the statements test themselves.
 const isStationPublished = (s: string) =>
   `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
 const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
@@ -108,7 +109,7 @@ const countThings = statement(
           (select count(*) from bikes b where system_id = $1 and ${isBikeShown("b")})::int as vehicles`,
 );
 
-/** Counts published stations, and vehicles that may be published. */
+/** Counts published stations, and vehicles that are published if their place is known. */
 export async function countPublished(
   db: Queryable,
   systemId: string,
@@ -153,7 +154,7 @@ export async function listTypeUses(db: Queryable, systemId: string): Promise<Rea
   return new Map(rows.map(({ id, ...use }) => [id, use]));
 }
 
-/** Locks the bikes that may be published and have no public id. @returns their ids, in order */
+/** Locks the bikes that are published if their place is known and have no public id. @returns their ids, in order */
 export async function lockBikesWithoutPublicId(tx: Transaction, systemId: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(lockWithoutPublicId, [systemId])).map(({ id }) => id);
 }

@@ -23,7 +23,7 @@ export const FEED_MIN_AGE_MS = 2_000;
 /** A cached document, ready to be sent plain or as gzip. */
 interface GbfsPage extends CodedBody, Pick<GbfsDocument, "languages" | "lastUpdated" | "sharesSecond" | "ttl"> {}
 
-/** A cached page, or the error for a feed that does not exist. Errors are cached too, so that they cost no more. */
+/** A cached page, or the error for a document that cannot be served. Errors are cached too, so that they cost no more. */
 export type KeptPage = GbfsPage | ServiceError;
 
 /** The parameters of a feed's path. */

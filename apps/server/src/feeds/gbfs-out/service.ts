@@ -321,9 +321,9 @@ interface KnownCity {
   readonly regions: () => Promise<readonly Known<RegionFacts>[]>;
   readonly zones: () => Promise<FactsOf<"geofencing_zones">>;
   readonly alerts: (now: Date) => Promise<readonly AlertFacts[]>;
-  /** The operator's facts of stations. */
+  /** The operator's facts of stations, by station id. */
   readonly stationFacts: () => Promise<ReadonlyMap<string, StationFacts>>;
-  /** The operator's facts of bikes, by the operator's id. */
+  /** The operator's facts of bikes, by private bike id. */
   readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
 }
 

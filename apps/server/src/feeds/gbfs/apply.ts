@@ -46,8 +46,8 @@ export interface Applied {
 }
 
 /**
- * Returns how many events of each name an applied snapshot recorded. Leaves out the end by the clock of an alert that it
- * opened again.
+ * Returns how many events of each name an applied snapshot recorded. Leaves out one kind of event: the end of an alert
+ * whose times were over, and that the snapshot opens again.
  */
 export function eventsOf({ stations, bikes, alerts }: Applied): EventCounts {
   const counts: { [Name in EventName]?: number } = {};

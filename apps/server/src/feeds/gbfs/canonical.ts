@@ -390,7 +390,15 @@ const without = (fields: Fields, columns: readonly string[]): readonly (readonly
 
 /** The fields of a station's facts. */
 export const stationFacts = without(stationInformationFields, [
-  ...["station_id", "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "is_virtual_station"],
+  "station_id",
+  "name",
+  "short_name",
+  "lat",
+  "lon",
+  "address",
+  "region_id",
+  "capacity",
+  "is_virtual_station",
 ]);
 
 /** Text fields of a station that have a column, which stores one language only. */
@@ -403,8 +411,15 @@ export const docksAvailableType = stationStatusFields.vehicle_docks_available.ty
 
 /** The fields of a vehicle's facts. */
 export const vehicleFacts = without(vehicleFields, [
-  ...["vehicle_id", "lat", "lon", "is_reserved", "is_disabled", "vehicle_type_id", "last_reported"],
-  ...["current_range_meters", "station_id"],
+  "vehicle_id",
+  "lat",
+  "lon",
+  "is_reserved",
+  "is_disabled",
+  "vehicle_type_id",
+  "last_reported",
+  "current_range_meters",
+  "station_id",
 ]);
 
 /** Returns the names of a feed's fields in all versions of GBFS. @param more further names that real feeds use */

@@ -78,7 +78,11 @@ export function readDescription(
   if (json.length > MAX_DOCUMENT_BYTES) throw new FeedFailure(feed, "it says too much to be kept");
   const digest = createHash("sha256").update(json).digest("base64");
   return {
-    ...{ feed, at, json, digest, ...more },
+    feed,
+    at,
+    json,
+    digest,
+    ...more,
     problems: problems.list(),
     notTaken: context.unknownFields.list(),
     references: context.references.list(),

@@ -134,6 +134,6 @@ async function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): P
 /** Returns the failure of a document that took too much memory or time; other errors are returned unchanged. */
 function failureOf(name: DocumentName, error: unknown): unknown {
   if (error instanceof ReadTimeout) return new FeedFailure(name, "reading it takes too long");
-  const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-  return isTooMuch ? new FeedFailure(name, "reading it takes too much memory") : error;
+  const isOutOfMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isOutOfMemory ? new FeedFailure(name, "reading it takes too much memory") : error;
 }

@@ -425,7 +425,10 @@ const MAX_TTL_MS = 10 * 60_000;
 
 /** Feeds that seldom change and may be large: the zones of a city have megabytes. */
 const SLOW: ReadonlySet<DocumentName> = new Set([
-  ...(["system_pricing_plans", "geofencing_zones", "system_hours", "system_calendar"] as const),
+  "system_pricing_plans",
+  "geofencing_zones",
+  "system_hours",
+  "system_calendar",
 ]);
 /** Minimum `ttl` of the feeds in `SLOW`. Too low: they cost more than all other feeds. Too high: prices are outdated. */
 const SLOW_TTL_MS = 5 * 60_000;

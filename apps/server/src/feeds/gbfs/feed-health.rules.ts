@@ -92,15 +92,16 @@ export function dataAge(
   if (seconds === null) return undefined;
   const staleMs = seconds * 1_000;
   // The age by `last_updated`, and the time without a change of the records; null: not known.
-  const [statedMs, unchangedMs] = [at, since].map((each) => each && Math.max(0, now - each.getTime()));
-  if (at !== null && typeof statedMs === "number" && statedMs > staleMs)
+  const statedMs = at === null ? null : Math.max(0, now - at.getTime());
+  const unchangedMs = since === null ? null : Math.max(0, now - since.getTime());
+  if (at !== null && statedMs !== null && statedMs > staleMs)
     return { ageMs: statedMs, reason: `its data are of ${utcMinute(at)} (last_updated)` };
-  if (since !== null && typeof unchangedMs === "number" && unchangedMs > Math.max(MAX_UNCHANGED_MS, staleMs)) {
+  if (since !== null && unchangedMs !== null && unchangedMs > Math.max(MAX_UNCHANGED_MS, staleMs)) {
     const why = at === null ? "it has no last_updated" : "last_updated goes on";
     return { ageMs: unchangedMs, reason: `none of its records has changed since ${utcMinute(since)}, and ${why}` };
   }
   const ageMs = statedMs ?? unchangedMs;
-  return typeof ageMs === "number" ? { ageMs, reason: undefined } : undefined;
+  return ageMs === null ? undefined : { ageMs, reason: undefined };
 }
 
 /** The health of one followed feed. Instants are milliseconds since 1970. */
@@ -167,8 +168,8 @@ export function afterFailure(before: FeedHealth, { now, message, retryAfterMs, i
   };
 }
 
-/** Least silence after which a feed counts as failed: twice the longest `ttl` that is obeyed (`MAX_TTL_MS`). */
-const TOO_OLD_MS = 20 * 60_000;
+/** Least value of `maxPollSilenceMs`: twice the longest `ttl` that is obeyed (`MAX_TTL_MS` of `documents.ts`). */
+const MIN_POLL_SILENCE_MS = 20 * 60_000;
 /**
  * Milliseconds without a poll after which a source or feed counts as no longer followed. Too low: hides that the process
  * which followed it has died.
@@ -179,7 +180,7 @@ const MISSED_POLLS = 3;
 
 /** Returns for how many milliseconds a source may go without a poll, or a feed may fail, before that is reported. */
 export function maxPollSilenceMs(intervalMs: number): number {
-  return Math.max(TOO_OLD_MS, MISSED_POLLS * intervalMs);
+  return Math.max(MIN_POLL_SILENCE_MS, MISSED_POLLS * intervalMs);
 }
 
 /** Added to two intervals, for a poll that takes long. */

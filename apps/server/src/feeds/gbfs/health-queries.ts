@@ -73,8 +73,13 @@ export function updateFeedHealth(
   const rows = [...health].map(([feed, { goodAt = null, failingSince = null, failures, message = null }]) => {
     const age = ages.get(feed);
     return {
-      ...{ feed, succeeded_at: goodAt, failing_since: failingSince, failures, message },
-      ...{ data_at: age?.at ?? null, content_digest: age?.digest ?? null },
+      feed,
+      succeeded_at: goodAt,
+      failing_since: failingSince,
+      failures,
+      message,
+      data_at: age?.at ?? null,
+      content_digest: age?.digest ?? null,
       stale_after_seconds: age === undefined ? null : Math.round(staleAfterMs(age.ttlMs, configured) / 1_000),
     };
   });

@@ -114,7 +114,10 @@ async function recordOutcome(
 
 /** The feeds of stations and vehicles. */
 const OF_FLEET: ReadonlySet<string> = new Set([
-  ...["station_information", "station_status", "vehicle_status", "free_bike_status"],
+  "station_information",
+  "station_status",
+  "vehicle_status",
+  "free_bike_status",
 ]);
 
 /** Feeds that are read, and feeds whose content the service does not need. All others are reported as not taken. */
@@ -233,7 +236,7 @@ async function openDirectory(location: string): Promise<OpenSource> {
         throw FeedFailure.from(feed, error);
       });
       const content = bytes && (await reader.read(feed, bytes, now, language)).content;
-      if (content !== undefined && "language" in content) ({ language } = content);
+      if (content !== undefined && "language" in content) language = content.language;
       return content;
     },
     async names() {

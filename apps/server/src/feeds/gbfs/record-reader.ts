@@ -138,7 +138,7 @@ export class RecordReader implements ReadingContext {
 
   /**
    * Reads a number of things from the first of `fields` that the record has. Returns `fallback` if it has none of them, or
-   * the value is invalid.
+   * the value is no number or too large. Returns 0 for a negative number, and cuts off fractions; both are logged.
    */
   count<Fallback extends number | null>(fields: readonly string[], fallback: Fallback): number | Fallback {
     const field = fields.find((name) => this.#isGiven(name));

@@ -66,14 +66,15 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
   let waiting: StationsWaiting = { withoutInformation: 0, withoutStatus: 0 };
   const apply = async (snapshot: GbfsSnapshot) => {
     const applied = await applySnapshot(db, { systemId, source, ids, now: clock(), stationStaleAfterMs }, snapshot);
-    ({ waiting } = applied.stations);
+    waiting = applied.stations.waiting;
+    // The cast is safe: the names are the keys of `EventCounts`.
     for (const [name, n] of Object.entries(eventsOf(applied)) as [EventName, number][])
-      // The cast is safe: the names are the keys of `EventCounts`.
       events[name] = (events[name] ?? 0) + n;
   };
-  const report = (found: readonly Problem[], where = "") => {
+  // `prefix` says in each reason on which line of the file the problem is.
+  const report = (found: readonly Problem[], prefix = "") => {
     const kept = found.slice(0, MAX_PROBLEMS - problems.length);
-    problems.push(...kept.map((problem) => ({ ...problem, reason: where + problem.reason })));
+    problems.push(...kept.map((problem) => ({ ...problem, reason: prefix + problem.reason })));
   };
   if (options.information !== undefined) {
     const information = await readInformation(options.information, clock());

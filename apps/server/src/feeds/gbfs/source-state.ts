@@ -92,10 +92,13 @@ async function feedAges(db: Queryable, systemId: string, now: number): Promise<F
   return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince, ...stored }) => {
     const data = dataAge(stored, now);
     return {
-      ...{ systemId, source, feed },
+      systemId,
+      source,
+      feed,
       ageMs: succeededAt === null ? undefined : Math.max(0, now - succeededAt.getTime()),
       failingMs: failingSince === null ? 0 : Math.max(0, now - failingSince.getTime()),
-      ...{ dataAgeMs: data?.ageMs, staleness: data?.reason },
+      dataAgeMs: data?.ageMs,
+      staleness: data?.reason,
     };
   });
 }

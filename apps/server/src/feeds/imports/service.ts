@@ -102,8 +102,9 @@ export interface ImportStart {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** An import's report: the summary, which the database stores, and the path of its file; null: nothing to report. */
+/** An import's report: the summary, which the database stores, and the file with all entries. */
 export interface ImportReport extends ReportSummary {
+  /** The file's path. Null: there was nothing to report, no file was asked for, or it could not be written. */
   readonly path: string | null;
 }
 
