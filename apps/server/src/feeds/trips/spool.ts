@@ -29,7 +29,7 @@ export interface Spool {
 const LANES = 2;
 /**
  * Rides after which a lane's buffer becomes a batch, which is written in one transaction. Too low: commits and counters cost
- * more than the rows. Too high: needs more memory (now about 4 MB for each batch), and a second run after a crash has more
+ * more than the rows. Too high: needs more memory (about 4 MB for each batch), and a second run after a crash has more
  * rides to look up again.
  */
 const BATCH_ROWS = 20_000;

@@ -95,7 +95,9 @@ function endOfCharacters(bytes: Buffer): number {
     if (byte < 0x80) break;
     if (byte < 0xc0) continue;
     // The first bits of this byte say how many bytes the character has.
-    const length = 2 + Number(byte >= 0xe0) + Number(byte >= 0xf0);
+    let length = 2;
+    if (byte >= 0xe0) length = 3;
+    if (byte >= 0xf0) length = 4;
     return at + length > bytes.length ? at : bytes.length;
   }
   return bytes.length;

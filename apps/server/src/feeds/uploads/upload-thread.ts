@@ -74,7 +74,12 @@ async function run(db: Database): Promise<UploadThreadReport> {
   let kept: ReportSummary = { reasons: {}, first: [] };
   let reportedAt = Number.NEGATIVE_INFINITY;
   const result = await importTrips({
-    ...{ db, systemId, ids, actor: upload.asked_by, source: SOURCE, zone: openTimeZone(upload.time_zone) },
+    db,
+    systemId,
+    ids,
+    actor: upload.asked_by,
+    source: SOURCE,
+    zone: openTimeZone(upload.time_zone),
     clock: () => Math.round(clock()),
     files: ["-"],
     standardInput: Readable.from(readParts(db), { objectMode: false }),
@@ -101,7 +106,13 @@ async function run(db: Database): Promise<UploadThreadReport> {
 function shown(result: TripImportResult, layouts: readonly Layout[], { first }: ReportSummary): UploadResult {
   const { rows, created, unchanged, rejected, reasons, warnings, refused, time_shift } = result;
   return {
-    ...{ rows, created, unchanged, rejected, reasons, warnings, stations_created: result.stations_created },
+    rows,
+    created,
+    unchanged,
+    rejected,
+    reasons,
+    warnings,
+    stations_created: result.stations_created,
     first_at: result.first,
     last_at: result.last,
     formats: layouts.slice(0, SHOWN_FILES).map(({ format, names }) => {
@@ -124,7 +135,12 @@ function shown(result: TripImportResult, layouts: readonly Layout[], { first }: 
       .toSorted((a, b) => rank(a) - rank(b))
       .slice(0, SHOWN_ENTRIES)
       .map(({ part, record, field, value, reason, outcome }) => ({
-        ...{ file: part, line: record, column: field, value, reason, outcome },
+        file: part,
+        line: record,
+        column: field,
+        value,
+        reason,
+        outcome,
       })),
     time_shift,
   };

@@ -142,7 +142,7 @@ async function doStep(
   const progress = { share: 0, rows: 0 };
   // Writes a sign of life and the progress.
   const sign = async () => {
-    // The step itself reports an unavailable database.
+    // A sign that cannot be written does not end the step: the step itself reports an unavailable database.
     const isMine = await updateUploadProgress(db, attempt, progress).catch(() => true);
     if (!isMine) ended.abort(new AttemptLost());
     const problem = await diskProblem(options);
@@ -225,6 +225,7 @@ async function isUndoneByServer(db: Database, systemId: string, importId: string
 /**
  * Runs a step on its own thread, so that the process can answer requests meanwhile. Aborting ends the thread: PostgreSQL
  * rolls back its transactions, and its temporary files vanish, because they have no name in a directory.
+ * @param progress set to the latest progress that the thread reports
  * @throws UploadProblem, DatabaseUnavailable
  */
 async function runApart(
@@ -239,7 +240,12 @@ async function runApart(
   const { db, clock, spoolDirectory, reportsDirectory, watch } = options;
   const extension = extname(import.meta.url);
   const workerData: UploadThreadOptions = {
-    ...{ connectionString: db.connectionString, systemId, upload, importId, spoolDirectory, now: clock() },
+    connectionString: db.connectionString,
+    systemId,
+    upload,
+    importId,
+    spoolDirectory,
+    now: clock(),
     reportPath: importId === null ? null : join(reportsDirectory, `${importId}.ndjson`),
   };
   const thread = new Worker(new URL(`./upload-thread${extension}`, import.meta.url), {
@@ -269,8 +275,8 @@ async function runApart(
 
 /** Turns a thread's lack of memory into an UploadProblem. Returns any other error unchanged. */
 function explained(error: unknown): unknown {
-  const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-  return isTooMuch
+  const isOutOfMemory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isOutOfMemory
     ? new UploadProblem("It takes more memory than an import in the browser may. Use the command.")
     : error;
 }
