@@ -42,10 +42,12 @@ export interface FeedFile {
 /** The HTTP properties of a file. */
 interface HttpFacts {
   readonly isHttps: boolean;
+  /** From the request, redirects included, until the whole file had arrived. */
   readonly milliseconds: number;
   readonly hasEtag: boolean;
   /** Whether a request with the file's ETag in `If-None-Match` gets 304 Not Modified; undefined: not known. */
   readonly answersNotModified?: boolean | undefined;
+  /** Whether pages of any other origin may read the file (CORS). */
   readonly allowsOrigins: boolean;
   readonly isCompressed: boolean;
 }
@@ -66,8 +68,11 @@ export interface FollowedVehicles {
 
 /** A record of a feed, such as a station or a vehicle. */
 export interface FeedRecord {
+  /** The record as the file has it. */
   readonly raw: JsonObject;
+  /** Its place in the document: `data.stations[12]`. */
   readonly path: string;
+  /** Undefined: it has none. */
   readonly id: string | undefined;
 }
 

@@ -22,7 +22,7 @@ interface Kind {
 }
 
 /** Makes the kind of a string that must match. @param since the first version of GBFS whose schemas check the string */
-function texts(expected: string, matches: (text: string) => boolean, since: GbfsVersion = "1.0"): Kind {
+function stringKind(expected: string, matches: (text: string) => boolean, since: GbfsVersion = "1.0"): Kind {
   return {
     expected: () => expected,
     accepts: (value, version) => typeof value === "string" && (!isAtLeast(version, since) || matches(value)),
@@ -30,10 +30,10 @@ function texts(expected: string, matches: (text: string) => boolean, since: Gbfs
 }
 
 /** The kind of any string. */
-const any = (expected: string) => texts(expected, () => true);
+const anyString = (expected: string) => stringKind(expected, () => true);
 /** The kind of a string that matches a pattern. */
-const like = (expected: string, pattern: RegExp, since?: GbfsVersion) =>
-  texts(expected, (text) => pattern.test(text), since);
+const stringLike = (expected: string, pattern: RegExp, since?: GbfsVersion) =>
+  stringKind(expected, (text) => pattern.test(text), since);
 
 const URI =
   /^[a-z][a-z0-9+.-]*:(?:[a-z0-9\-._~!$&'()*+,;=:@/]|%[0-9a-f]{2})+(?:\?(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?(?:#(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?$/i;
@@ -80,22 +80,22 @@ function bounds({ min, max }: FieldType): string {
 
 /** The kinds whose values are neither lists nor objects. */
 const scalars = {
-  string: any("a string"),
-  id: any("an id, which is a string"),
-  uri: like("an address (URI) such as https://example.com", URI, "1.1"),
-  email: like("an email address", EMAIL, "1.1"),
-  phone: like("a phone number such as +4722001122", INTERNATIONAL_PHONE, "3.0"),
-  date: texts("a date such as 2026-01-31", isDate),
-  time: like("a time such as 08:00:00", /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/, "1.1"),
-  dateTime: texts("a time such as 2026-01-31T08:00:00Z", (text) => WHOLE_SECONDS.test(text)),
-  language: like("a language such as en or pt-BR", /^[a-z]{2,3}(?:-[A-Z]{2})?$/),
-  timeZone: texts("a time zone of the IANA such as Europe/Oslo", isTimeZone, "2.0"),
-  openingHours: any("hours in OpenStreetMap's syntax such as Mo-Su 05:00-24:00"),
-  colour: like("a colour such as #1a2b3c", /^#[a-fA-F0-9]{6}$/),
-  currency: like("a currency such as EUR", /^\w{3}$/),
-  licence: like("an identifier of the SPDX list such as CC-BY-4.0", /^[\w.+-]+$/),
+  string: anyString("a string"),
+  id: anyString("an id, which is a string"),
+  uri: stringLike("an address (URI) such as https://example.com", URI, "1.1"),
+  email: stringLike("an email address", EMAIL, "1.1"),
+  phone: stringLike("a phone number such as +4722001122", INTERNATIONAL_PHONE, "3.0"),
+  date: stringKind("a date such as 2026-01-31", isDate),
+  time: stringLike("a time such as 08:00:00", /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/, "1.1"),
+  dateTime: stringKind("a time such as 2026-01-31T08:00:00Z", (text) => WHOLE_SECONDS.test(text)),
+  language: stringLike("a language such as en or pt-BR", /^[a-z]{2,3}(?:-[A-Z]{2})?$/),
+  timeZone: stringKind("a time zone of the IANA such as Europe/Oslo", isTimeZone, "2.0"),
+  openingHours: anyString("hours in OpenStreetMap's syntax such as Mo-Su 05:00-24:00"),
+  colour: stringLike("a colour such as #1a2b3c", /^#[a-fA-F0-9]{6}$/),
+  currency: stringLike("a currency such as EUR", /^\w{3}$/),
+  licence: stringLike("an identifier of the SPDX list such as CC-BY-4.0", /^[\w.+-]+$/),
   // The official schemas do not check the end of a country.
-  country: like("a country of two capitals such as NO", /^[A-Z]{2}/),
+  country: stringLike("a country of two capitals such as NO", /^[A-Z]{2}/),
   instant: {
     expected: (version) =>
       isAtLeast(version, "3.0") ? "a time such as 2026-01-31T08:00:00Z" : "a time in whole seconds since 1970",

@@ -6,10 +6,12 @@ import type { FeedDocument, FeedRecord, FeedSet } from "../feed-set.ts";
 /** A place of a feed at which a rule finds a problem. */
 export interface Found {
   readonly file: string;
+  /** The path of the value in question: `data.stations[12].capacity`; empty: the whole file. */
   readonly path: string;
+  /** The id of the record. */
   readonly id?: string | undefined;
   readonly value?: unknown;
-  /** Replaces the rule's own text. */
+  /** Replaces the rule's own text. The same for `fix` and `severity`. */
   readonly text?: string;
   readonly fix?: string;
   readonly severity?: FeedSeverity;
@@ -25,6 +27,7 @@ export interface Rule {
   readonly needs?: readonly GbfsFeedName[];
   /** The problem, in words. */
   readonly text: string;
+  /** What publishers should do about it, in words. */
   readonly fix: string;
   /** The sentence to report if the rule finds nothing; undefined: nothing is reported then. */
   readonly fine?: string;
