@@ -40,9 +40,12 @@ export function createSystemList({ read, clock }: SystemListOptions): SystemList
     reading ??= read()
       .then((found) => {
         readAt = clock();
-        return (ids = found);
+        ids = found;
+        return found;
       })
-      .finally(() => (reading = undefined));
+      .finally(() => {
+        reading = undefined;
+      });
     return reading;
   }
 

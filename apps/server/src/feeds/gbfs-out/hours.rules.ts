@@ -1,6 +1,6 @@
 import type { gbfsFeeds, ValueOf } from "@bikeshare/contract";
 
-/**
+/*
  * This file evaluates the part of OpenStreetMap's `opening_hours` that bike-share systems use: `24/7`, and rules with months
  * or dates, weekdays, times and `off`. It does not evaluate holidays, weeks, single years or sunrise.
  */

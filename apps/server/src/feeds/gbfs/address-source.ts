@@ -218,9 +218,9 @@ export class AddressSource implements GbfsSource {
    * @throws FeedFailure
    */
   async read<Name extends DocumentName>(feed: Name): Promise<Documents[Name] | undefined> {
-    const listed = this.#list?.feeds.get(feed);
     if (this.#list === undefined) return undefined;
     const { feeds, base } = this.#list;
+    const listed = feeds.get(feed);
     // `absentFeed` says what a missing feed means, once for each list that was fetched.
     if (listed === undefined)
       return this.#isListNew ? (absentFeed(feed, feeds, this.#now) as Documents[Name]) : undefined;

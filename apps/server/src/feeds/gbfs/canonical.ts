@@ -38,7 +38,9 @@ function geometryFrom(value: unknown): MultiPolygon | undefined {
     if (!Array.isArray(polygon)) return undefined;
     const rings: number[][][] = [];
     for (const given of polygon as readonly unknown[]) {
-      if (!Array.isArray(given) || (points += given.length) > MAX_POINTS) return undefined;
+      if (!Array.isArray(given)) return undefined;
+      points += given.length;
+      if (points > MAX_POINTS) return undefined;
       const ring = ringFrom(given);
       if (ring === undefined) return undefined;
       rings.push(ring);

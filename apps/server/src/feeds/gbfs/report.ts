@@ -130,14 +130,14 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
   const known = new Map<ReferredFeed, ReadonlySet<string> | undefined>();
   for (const { to } of found) if (!known.has(to)) known.set(to, knownIds(to));
 
-  /** Returns the ids of a feed's records, and those in use. Undefined: the feed has not changed or cannot be read. */
+  /** Returns the ids of a feed's records, and those in use. Undefined: the source may have records that were not read. */
   function knownIds(feed: ReferredFeed): ReadonlySet<string> | undefined {
     const described = descriptions.find((each) => each.feed === feed)?.ids;
     const ids = feed === "station_information" ? information?.records.keys() : described;
-    const isThereNone = isWhole && !failures.some((failure) => failure.feed === feed);
-    return ids === undefined && !isThereNone
-      ? undefined
-      : new Set([...(ids ?? []), ...idsInUse(feed, snapshot)].filter((id) => id !== null));
+    // Without `isWhole`, a feed that is missing from the snapshot may only not have changed.
+    const mayBeUnread = !isWhole || failures.some((failure) => failure.feed === feed);
+    if (ids === undefined && mayBeUnread) return undefined;
+    return new Set([...(ids ?? []), ...idsInUse(feed, snapshot)].filter((id) => id !== null));
   }
 
   return found
