@@ -1,4 +1,4 @@
-/** The part of an import's report that the database stores, for readers without access to the report file. */
+// The part of an import's report that the database stores, for readers without access to the report file.
 
 /** Something that an import left out or repaired. */
 export interface ReportEntry {

@@ -145,7 +145,9 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
   });
   return {
     decided: decision.promise,
-    stopWaiting: () => void (isAwaited = false),
+    stopWaiting: () => {
+      isAwaited = false;
+    },
     ended: ended.catch(() => undefined),
   };
 }
@@ -178,9 +180,13 @@ export interface Undone {
   readonly bikes: number;
 }
 
+/** The dependencies of an undo. */
 export interface UndoContext extends ActorContext {
   readonly db: Database;
-  /** Called after each transaction that deletes rides. If it throws an error, the undo ends. */
+  /**
+   * Called after each transaction that deletes rides, with the number of rides that were deleted so far, and of those that
+   * the import created. If it throws an error, the undo ends.
+   */
   readonly onProgress: (deleted: number, all: number) => void;
   /** Rides removed in one transaction; tests make it small. */
   readonly batchRows?: number;

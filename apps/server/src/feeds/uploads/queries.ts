@@ -7,9 +7,13 @@ export interface StoredUpload extends Pick<
   ShownUpload,
   "id" | "file_name" | "time_zone" | "state" | "step" | "bytes" | "asked_by" | "share" | "rows_done" | "problem"
 > {
+  /** When the current step was requested. While bytes arrive: when the latest did. */
   readonly asked_at: Date;
+  /** How often a process has claimed the current step. */
   readonly attempts: number;
+  /** The import that the upload began; null: none yet. */
   readonly import_id: string | null;
+  /** The result of the latest trial, or of the import; null: there is none. */
   readonly result: UploadResult | null;
 }
 

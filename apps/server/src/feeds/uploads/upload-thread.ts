@@ -95,7 +95,9 @@ async function run(db: Database): Promise<UploadThreadReport> {
       report({ share, rows: doing === "fetching" ? 0 : rows });
     },
     onLayout: (layout) => formats.set(layout.format.name, layout),
-    onReport: (summary) => (kept = summary),
+    onReport: (summary) => {
+      kept = summary;
+    },
     // Never aborted: the parent ends the whole thread instead.
     signal: new AbortController().signal,
   });
