@@ -43,6 +43,7 @@ import { createShiftCounter } from "./trip-times.rules.ts";
 
 /** Most warnings of one file that are remembered, to report each once. Beyond it, in broken files, warnings may repeat. */
 const MAX_REMEMBERED_WARNINGS = 10_000;
+/** Time limits of one download: for all of it, and for the server's silence. */
 const DOWNLOAD_TIMEOUT_MS = 2 * 3_600_000;
 const DOWNLOAD_SILENCE_MS = 60_000;
 
@@ -453,7 +454,9 @@ function createTally() {
       first = Math.min(first ?? Infinity, file.starts.first);
       last = Math.max(last ?? -Infinity, file.starts.last);
     },
-    addStations: (made: number) => void (stations += made),
+    addStations(made: number): void {
+      stations += made;
+    },
     addBatch(written: PastRidesWritten): void {
       created += written.created;
       unchanged += written.unchanged;

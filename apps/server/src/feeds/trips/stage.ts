@@ -64,32 +64,32 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
     staging.reject(row, problem);
   };
 
-  await readRecords(
-    readTripText(staging.input, (n) => (bytes = n)),
-    {
-      record(fields, line) {
-        if (layout === undefined || read === undefined) {
-          // No header was recognised yet: this is the header, or a row after a header that was rejected.
-          if (damage.check(fields, line)) return;
-          layout = damage.begin(() => recogniseHeader(fields, line));
-          read = layout && createTripReader({ ...staging, layout });
-          return;
-        }
-        issues.countRow();
-        const result = read(fields, line);
-        if ("reason" in result) return reject(line, result);
-        spool.add(result.ride);
-        first = Math.min(first, result.ride.startedAt);
-        last = Math.max(last, result.ride.startedAt);
-        sightings.add(result.start, line, columnOf(layout, "startStationId"));
-        sightings.add(result.end, line, columnOf(layout, "endStationId"));
-      },
-      async pause() {
-        staging.progress(bytes, issues.rows);
-        await spool.writeFull();
-      },
+  const onRead = (bytesSoFar: number) => {
+    bytes = bytesSoFar;
+  };
+  await readRecords(readTripText(staging.input, onRead), {
+    record(fields, line) {
+      if (layout === undefined || read === undefined) {
+        // No header was recognised yet: this is the header, or a row after a header that was rejected.
+        if (damage.check(fields, line)) return;
+        layout = damage.begin(() => recogniseHeader(fields, line));
+        read = layout && createTripReader({ ...staging, layout });
+        return;
+      }
+      issues.countRow();
+      const result = read(fields, line);
+      if ("reason" in result) return reject(line, result);
+      spool.add(result.ride);
+      first = Math.min(first, result.ride.startedAt);
+      last = Math.max(last, result.ride.startedAt);
+      sightings.add(result.start, line, columnOf(layout, "startStationId"));
+      sightings.add(result.end, line, columnOf(layout, "endStationId"));
     },
-  ).catch((error: unknown) => {
+    async pause() {
+      staging.progress(bytes, issues.rows);
+      await spool.writeFull();
+    },
+  }).catch((error: unknown) => {
     if (!(error instanceof OpenQuoteError || error instanceof LongLineError)) throw error;
     throw new ImportFileError("unparsable", error.line, error.message, { cause: error });
   });

@@ -40,7 +40,10 @@ export async function* readTripText(
   const stream = await openStream(input);
   try {
     let read = 0;
-    const counted = count(stream, (bytes) => onRead((read += bytes)));
+    const counted = count(stream, (bytes) => {
+      read += bytes;
+      onRead(read);
+    });
     const first = await counted.next();
     if (first.done === true) throw new ImportFileError("empty", null, "the file is empty");
     const whole = rejoin(first.value, counted);
