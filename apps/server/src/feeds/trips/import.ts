@@ -454,9 +454,7 @@ function createTally() {
       first = Math.min(first ?? Infinity, file.starts.first);
       last = Math.max(last ?? -Infinity, file.starts.last);
     },
-    addStations(made: number): void {
-      stations += made;
-    },
+    addStations: (made: number) => void (stations += made),
     addBatch(written: PastRidesWritten): void {
       created += written.created;
       unchanged += written.unchanged;
