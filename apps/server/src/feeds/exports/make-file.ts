@@ -361,11 +361,7 @@ interface Table {
 async function tableOf(
   tx: Transaction,
   { systemId, kind, privacy }: ExportContent,
-  {
-    clock,
-    period,
-    language,
-  }: { readonly clock: ReturnType<typeof cityClock>; readonly period: Period | null; readonly language: string },
+  { clock, period, language }: { readonly clock: CityClock; readonly period: Period | null; readonly language: string },
 ): Promise<Table> {
   const places = await readPlaces(tx, systemId, language);
   if (kind === "stations") return { columns: stationColumns, rows: stationRows(places) };

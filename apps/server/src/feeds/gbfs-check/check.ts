@@ -46,7 +46,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
   const findings = log.list();
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
   // For the consumers that read version 2 when there is one.
-  const set2 = files.version2 === undefined ? set : new FeedSet(files.version2, now);
+  const setInVersion2 = files.version2 === undefined ? set : new FeedSet(files.version2, now);
   const system = set.one("system_information")?.data;
   return {
     location: brief(files.location),
@@ -60,7 +60,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
     notes: count("note"),
     verdicts: consumers
       .filter(({ id }) => asked?.includes(id) ?? true)
-      .map((each) => verdictOf(each, each.readsVersion2 === true ? set2 : set)),
+      .map((each) => verdictOf(each, each.readsVersion2 === true ? setInVersion2 : set)),
     findings,
     passed,
     files: checkedFiles(set),

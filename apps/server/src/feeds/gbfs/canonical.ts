@@ -271,11 +271,10 @@ export function readObject(
 /** The results of `currentFields`, because every record asks for them. */
 const currentFieldsByTable = new Map<Fields, readonly (readonly [string, Field])[]>();
 
-/** Returns the fields that the newest version has. */
+/** Returns the fields that the newest version has, and `language`, which GBFS 3.0 replaced by `languages`. */
 export function currentFields(fields: Fields): readonly (readonly [string, Field])[] {
   let current = currentFieldsByTable.get(fields);
   if (current === undefined) {
-    // In 3.0 the system's language is the first of its languages; both forms are parsed.
     current = Object.entries(fields).filter(([name, { until }]) => until === undefined || name === "language");
     currentFieldsByTable.set(fields, current);
   }

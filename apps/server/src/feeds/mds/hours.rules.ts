@@ -18,9 +18,9 @@ export const SETTLE_MS = 60 * 60_000;
  */
 export function isSettled(hour: number, { now, since }: { readonly now: number; readonly since: number }): boolean {
   const end = hour + HOUR_MS;
-  const text = (at: number) => new Date(at).toISOString();
-  if (end > now) throw serviceError("not_found", "hourAhead", { at: text(end + SETTLE_MS) });
-  if (end <= since) throw serviceError("not_found", "hourBefore", { since: text(since) });
+  const iso = (at: number) => new Date(at).toISOString();
+  if (end > now) throw serviceError("not_found", "hourAhead", { at: iso(end + SETTLE_MS) });
+  if (end <= since) throw serviceError("not_found", "hourBefore", { since: iso(since) });
   if (dayOf(hour) < oldestKept(dayOf(now), VEHICLE_EVENT_DAYS))
     throw serviceError("not_found", "hourPast", { days: VEHICLE_EVENT_DAYS });
   return now >= end + SETTLE_MS;

@@ -38,9 +38,9 @@ export async function reportOf(context: ReportContext, agency: Agency, file: str
   const by: CountedBy = { timeZone, boundaryHash: agency.boundaryHash };
   const days = await filtered.read(whose, (db) => listReportDays(db, whose.systemId, by, `${month}-01`));
   const end = days.at(-1)?.to.getTime() ?? 0;
-  const text = (at: number) => new Date(at).toISOString();
-  if (end <= tripsSince) throw serviceError("not_found", "monthBefore", { since: text(tripsSince) });
-  if (end + SETTLE_MS > clock()) throw serviceError("not_found", "monthAhead", { at: text(end + SETTLE_MS) });
+  const iso = (at: number) => new Date(at).toISOString();
+  if (end <= tripsSince) throw serviceError("not_found", "monthBefore", { since: iso(tripsSince) });
+  if (end + SETTLE_MS > clock()) throw serviceError("not_found", "monthAhead", { at: iso(end + SETTLE_MS) });
   const trips: DayCount[] = [];
   for (const day of days) trips.push(...(await tripsOfDay(context, agency, by, day)));
   const forms = await filtered.read(whose, (db) => listFormFactors(db, whose.systemId));

@@ -161,10 +161,10 @@ try {
 } catch (error) {
   // An unavailable database lets the step be repeated later. A full disk ends the upload.
   const isAway = isUnavailable(error) && !isDiskFull(error);
-  const isTold = error instanceof ImportUndone || error instanceof UploadGone;
+  const isForPeople = error instanceof ImportUndone || error instanceof UploadGone;
   const text = error instanceof Error ? error.message : String(error);
   if (isDiskFull(error)) report({ problem: `A disk is full: ${text}. Free space, then send the file again.`, isAway });
-  else if (isAway || isTold) report({ problem: text, isAway });
+  else if (isAway || isForPeople) report({ problem: text, isAway });
   else throw error;
 } finally {
   await db.close();

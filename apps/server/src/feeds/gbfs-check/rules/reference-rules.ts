@@ -40,7 +40,8 @@ export const referenceRules: readonly Rule[] = [
     text: "Vehicle types are named, and there is no vehicle_types.json.",
     fix: "Publish vehicle_types.json and list it.",
     *find(set) {
-      if (set.one("vehicle_types") === undefined && !typesNamed(set).next().done) yield wholeFile("vehicle_types.json");
+      const isAnyNamed = typesNamed(set).next().done !== true;
+      if (set.one("vehicle_types") === undefined && isAnyNamed) yield wholeFile("vehicle_types.json");
     },
   },
   {
