@@ -45,8 +45,13 @@ export class Callers {
   #send(node: Node, path: string, headers: Readonly<Record<string, string>>, body?: string): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const call = request({
-      ...{ host: ADDRESSES[node], servername: "bikes.example.com", ca: [...this.#authorities], agent: false, path },
-      ...{ method: body === undefined ? "GET" : "POST", headers: { host: "bikes.example.com", ...headers } },
+      host: ADDRESSES[node],
+      servername: "bikes.example.com",
+      ca: [...this.#authorities],
+      agent: false,
+      path,
+      method: body === undefined ? "GET" : "POST",
+      headers: { host: "bikes.example.com", ...headers },
     });
     call.on("error", reject).on("response", (response) => {
       const answer = text(response).then((received): Answer => ({

@@ -36,14 +36,12 @@ export function typeErrorsOf(dashboards: Readonly<Record<string, unknown>>): Rec
     writeFileSync(join(directory, `${name}.ts`), text);
   }
   const compilerOptions = {
-    ...{
-      strict: true,
-      noEmit: true,
-      module: "nodenext",
-      skipLibCheck: true,
-      allowImportingTsExtensions: true,
-      types: [],
-    },
+    strict: true,
+    noEmit: true,
+    module: "nodenext",
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+    types: [],
   };
   writeFileSync(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
   const said = compile();

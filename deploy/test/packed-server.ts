@@ -41,7 +41,10 @@ export async function startPackedServer(env: Readonly<Record<string, string>>): 
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
-      ...{ DATA_DIR: join(data, "data"), PORT: String(port), METRICS_PORT: String(metricsPort), ...env },
+      DATA_DIR: join(data, "data"),
+      PORT: String(port),
+      METRICS_PORT: String(metricsPort),
+      ...env,
     },
   });
   const close = async () => {
@@ -55,7 +58,9 @@ export async function startPackedServer(env: Readonly<Record<string, string>>): 
     return {
       url: `http://127.0.0.1:${port}`,
       metricsUrl: `http://127.0.0.1:${metricsPort}`,
-      ...{ key, welcome, close },
+      key,
+      welcome,
+      close,
     };
   } catch (error) {
     await close();

@@ -66,7 +66,15 @@ function planOf({ service, profile, settings }: MeasureOptions): Plan {
   const { url, operatorKey, world } = service;
   const { mode, warmUpMs, seed, workers, connections, checkEvery } = settings;
   return {
-    ...{ url, operatorKey, world, mode, warmUpMs, seed, workers, connections, checkEvery },
+    url,
+    operatorKey,
+    world,
+    mode,
+    warmUpMs,
+    seed,
+    workers,
+    connections,
+    checkEvery,
     durationMs: profile.durationMs,
     runId: randomUUID().slice(0, 8),
     streams: profile.streams.map((stream) => streamPlan(stream, profile, service)),

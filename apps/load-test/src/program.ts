@@ -59,7 +59,10 @@ async function run(options: CommandOptions, context: ProgramContext): Promise<Ru
     mode: closed === true ? "closed" : "open",
     warmUpMs: Math.min(options.warmUp ?? profile.warmUpMs, profile.durationMs / 2),
     thresholds: threshold ?? profile.thresholds.map(parseThreshold),
-    ...{ seed, workers, connections, checkEvery },
+    seed,
+    workers,
+    connections,
+    checkEvery,
   };
   const service = await open(options, profile, context);
   try {

@@ -26,8 +26,14 @@ export function resultOf(changes: ResultChanges = {}): RunResult {
     thresholds: [],
     startedAt: "2026-06-01T12:00:00.000Z",
     settings: {
-      ...{ name: "test", url: "http://127.0.0.1:3000", mode: "open", durationSeconds: 60, warmUpSeconds: 2 },
-      ...{ seed: 1, workers: 1, connections: 10 },
+      name: "test",
+      url: "http://127.0.0.1:3000",
+      mode: "open",
+      durationSeconds: 60,
+      warmUpSeconds: 2,
+      seed: 1,
+      workers: 1,
+      connections: 10,
     },
     latency,
     streams: [{ name: stream, scenario: "cursor-walk", intendedPerSecond: 100, latency, outcomes: [] }],
@@ -47,7 +53,11 @@ function summary(p50: number, p99: number): LatencySummary {
 /** Returns the figures of one second of a run, from its p99. */
 export function secondOf(second: number, p99: number): SecondResult {
   return {
-    ...{ second, p99, p50: p99 / 4, p90: p99 / 2, max: p99 },
+    second,
+    p50: p99 / 4,
+    p90: p99 / 2,
+    p99,
+    max: p99,
     started: 100,
     answered: 100,
     unexpected: 0,

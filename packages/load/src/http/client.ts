@@ -244,7 +244,10 @@ class Connection {
     // It answers nothing more, because `#onAnswer` is cleared.
     if (!isReusable) this.end();
     const answer: Answer = {
-      ...{ status, bytes, startedAt: this.#startedAt, endedAt },
+      status,
+      bytes,
+      startedAt: this.#startedAt,
+      endedAt,
       outcome: outcomeOf(status, () => response.body),
       // Getters, so that the body and the headers are decoded only when somebody reads them.
       get body() {

@@ -79,9 +79,12 @@ export function createDeliveryLedger(): DeliveryLedger {
       ).flat();
       const expected = events.length * endpoints;
       return {
-        ...{ endpoints, expected, repeated, reordered },
+        endpoints,
+        expected,
         received: expected - lost.length,
         lost: lost.length,
+        repeated,
+        reordered,
         unverified: unverifiedReasons.length,
         examples: lost.slice(0, MAX_EXAMPLES),
         occurredToReceived: summaryOf(fromOccurred),

@@ -62,7 +62,10 @@ export function createRequests(base: string, options: Partial<HttpClientOptions>
   const attempt = async ({ kind, method, path, key, body, idempotencyKey }: RequestInput) => {
     const sentAt = performance.now();
     const came = await client.ask({
-      ...{ method, path, key, body: body === undefined ? undefined : JSON.stringify(body) },
+      method,
+      path,
+      key,
+      body: body === undefined ? undefined : JSON.stringify(body),
       ...(idempotencyKey !== undefined && { headers: { "idempotency-key": idempotencyKey } }),
     });
     const { answer, error, wrong } = judge(came);

@@ -23,8 +23,14 @@ export type Acknowledged = Pick<Acknowledgement, "name" | "of" | "subject">;
 /** Returns all stored acknowledgements, also those that have expired and are not deleted yet. */
 export async function acknowledgements(db: Queryable): Promise<Acknowledgement[]> {
   return (await listAcknowledgements(db)).map(({ name, subject, severity, until, ...row }) => ({
-    ...{ name, subject, severity, until },
-    ...{ of: row.scope, at: row.acknowledged_at, foundAt: row.found_at, count: row.found_count },
+    name,
+    of: row.scope,
+    subject,
+    severity,
+    until,
+    at: row.acknowledged_at,
+    foundAt: row.found_at,
+    count: row.found_count,
   }));
 }
 
@@ -74,7 +80,9 @@ export async function unacknowledge(
     const isChanged = await deleteAcknowledgement(tx, { name, scope: of, subject });
     if (isChanged)
       await insertActOf(context, tx, {
-        ...{ systemId, action: "check.unacknowledged", subject: name },
+        systemId,
+        action: "check.unacknowledged",
+        subject: name,
         detail: { of, subject },
       });
     return isChanged;

@@ -162,7 +162,8 @@ export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
   if ((state === "failing" || state === "rejected") && !isTooOld(facts, now)) return [];
   return [
     (state === "stale" ? warning : failure)("feeds", `the source ${facts.source}: ${text}`, action, {
-      ...{ subject: facts.source, at: since },
+      subject: facts.source,
+      at: since,
       link: { page: "feeds", query: {} },
     }),
   ];

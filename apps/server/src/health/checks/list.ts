@@ -29,16 +29,22 @@ export const FAILED_CHECK = "Look at the log of PostgreSQL.";
 export function machineChecks(config: Config, clock: () => number, of = ""): Check[] {
   return [
     {
-      ...{ name: "data directory", of, fix: "Create it, owned by the account of the service." },
+      name: "data directory",
+      of,
+      fix: "Create it, owned by the account of the service.",
       find: () => checkDataDirectory(config),
     },
     {
-      ...{ name: "certificate", of, fix: "Correct TLS_CERT_FILE and TLS_KEY_FILE." },
+      name: "certificate",
+      of,
+      fix: "Correct TLS_CERT_FILE and TLS_KEY_FILE.",
       find: () => checkCertificate(config, clock()),
     },
     { name: "redis memory", of, fix: START_REDIS, find: () => checkRedisMemory(config) },
     {
-      ...{ name: "latest backup", of, fix: "Correct BACKUP_DIR." },
+      name: "latest backup",
+      of,
+      fix: "Correct BACKUP_DIR.",
       find: () => checkLatestBackup(config, clock()),
     },
   ];
@@ -72,7 +78,9 @@ export function processResults({ reports, conditions, outages }: ProcessState): 
 export function processChecks(state: ProcessState, of: string): Check[] {
   const names = new Set(processResults(state).map(({ check }) => check));
   return [...names].filter(isCheckName).map((name) => ({
-    ...{ name, of, fix: "Look at the log of the process." },
+    name,
+    of,
+    fix: "Look at the log of the process.",
     find: () => Promise.resolve(processResults(state).filter(({ check }) => check === name)),
   }));
 }
@@ -93,7 +101,9 @@ export function databaseChecks(db: Database, config: Config, clock: () => number
 /** Returns the checks of a system. */
 export function systemChecks(context: SystemCheckContext, systemId: string): Check[] {
   return (Object.keys(systemCheckFinders) as (keyof typeof systemCheckFinders)[]).map((name) => ({
-    ...{ name, of: systemId, fix: FAILED_CHECK },
+    name,
+    of: systemId,
+    fix: FAILED_CHECK,
     // One mail without reminders is enough: what planners lose can wait until somebody has time.
     isPermitted: name === "planners",
     find: () => systemCheckFinders[name](context, systemId),

@@ -105,7 +105,8 @@ function checkRefused({ partner_id, partner_name, ...key }: Refused, now: number
     status: "warning",
     detail: `${keyLabel(key)} ${why}, and is still used: ${counted(key.requests, "request", "requests")} in the last hour.`,
     fix: "Ask the partner to deploy its new key. A key that leaked is used like this too.",
-    ...{ partner_id, partner_name },
+    partner_id,
+    partner_name,
     link: { page: "requests", query: { key_id: key.key_id, since: new Date(now - HOUR_MS).toISOString() } },
   };
 }

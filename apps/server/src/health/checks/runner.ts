@@ -159,7 +159,8 @@ async function runOnce(options: CheckRunnerOptions): Promise<CurrentResult[]> {
   await recordFindings(options, run, known);
   const ofOperator = run.flatMap(({ check: { name, of }, results }) =>
     found(results).map((result) => ({
-      ...{ ...result, check: name },
+      ...result,
+      check: name,
       isAcknowledged: acknowledgementOf(known, of, result, now) !== undefined,
     })),
   );
@@ -357,7 +358,9 @@ export function countResults(results: readonly CurrentResult[]): CheckCount[] {
     .filter((name) => isShownIn("metric", name))
     .flatMap((name) =>
       severities.map((severity) => ({
-        ...{ name, scope: checkScopes[name], severity },
+        name,
+        scope: checkScopes[name],
+        severity,
         n: results.filter(
           ({ check, status, isAcknowledged }) =>
             check === name && (isAcknowledged ? "acknowledged" : status) === severity,

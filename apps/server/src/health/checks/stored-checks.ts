@@ -59,7 +59,12 @@ export function stateOf(row: CheckRow): CheckState {
   const { name, scope: of, detail, fix, episodes } = row;
   const severity = row.severity === "failure" ? "failure" : "warning";
   return {
-    ...{ name, of, detail, fix, episodes, severity },
+    name,
+    of,
+    detail,
+    fix,
+    episodes,
+    severity,
     unmailed: NOTICES.find((notice) => notice === row.unmailed) ?? null,
     // Release 0.1.0 stores one text for all findings of a check.
     results: Array.isArray(row.results)
@@ -80,14 +85,24 @@ export function rowOf({ of: scope, results, beganAt, seenAt, mailedAt, endedAt, 
   const instant = (at: number | null) => (at === null ? null : new Date(at));
   const { name, severity, detail, fix, episodes, unmailed } = rest;
   const kept: StoredResult[] = results.map(({ status, detail: text, fix: remedy, subject, count }) => ({
-    ...{ status, detail: text },
+    status,
+    detail: text,
     ...(remedy !== undefined && { fix: remedy }),
     ...(subject !== undefined && { subject }),
     ...(count !== undefined && { count }),
   }));
   return {
-    ...{ name, scope, severity, detail, fix, episodes, unmailed },
-    ...{ began_at: new Date(beganAt), seen_at: new Date(seenAt) },
-    ...{ mailed_at: instant(mailedAt), ended_at: instant(endedAt), results: JSON.stringify(kept) },
+    name,
+    scope,
+    severity,
+    detail,
+    fix,
+    episodes,
+    unmailed,
+    began_at: new Date(beganAt),
+    seen_at: new Date(seenAt),
+    mailed_at: instant(mailedAt),
+    ended_at: instant(endedAt),
+    results: JSON.stringify(kept),
   };
 }

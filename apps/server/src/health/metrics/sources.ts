@@ -150,6 +150,9 @@ export function watchImports(registry: Registry, read: () => Promise<readonly Ru
 
 function rowsOf({ systemId, kind, rows_read: read, created, unchanged, rejected }: RunningImports) {
   return Object.entries({ read, created, unchanged, rejected }).map(([state, rows]) => ({
-    ...{ systemId, kind, state, rows },
+    systemId,
+    kind,
+    state,
+    rows,
   }));
 }

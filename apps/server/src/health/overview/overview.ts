@@ -54,7 +54,10 @@ function shown({ status, at, of, acknowledgement, ...result }: OverviewResult): 
   const { check: name, detail, fix = "", subject = "", partner_id, partner_name } = result;
   return [
     {
-      ...{ name, of: of ?? null, subject, severity: status },
+      name,
+      of: of ?? null,
+      subject,
+      severity: status,
       text: /[.!?]$/.test(detail) ? detail : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`,
       fix,
       at: at?.toISOString() ?? null,
@@ -62,7 +65,8 @@ function shown({ status, at, of, acknowledgement, ...result }: OverviewResult): 
         acknowledgement === undefined
           ? null
           : { at: acknowledgement.at.toISOString(), until: acknowledgement.until?.toISOString() ?? null },
-      ...{ partner_id, partner_name },
+      partner_id,
+      partner_name,
       link: result.link === undefined ? null : { page: result.link.page, query: { ...result.link.query } },
     },
   ];
@@ -263,7 +267,9 @@ function followedFeeds(source: SourceState, now: number): SystemOverview["feeds"
   return source.feeds
     .filter(({ checked_at: at }) => now - at.getTime() < FORGOTTEN_MS)
     .map((feed) => ({
-      ...{ source: source.source, feed: feed.feed, state: feedState(feed, source, now) },
+      source: source.source,
+      feed: feed.feed,
+      state: feedState(feed, source, now),
       age_seconds: since(feed.succeeded_at),
       failing_seconds: since(feed.failing_since) ?? 0,
     }));

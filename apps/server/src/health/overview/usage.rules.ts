@@ -50,7 +50,10 @@ export function keyLoads(keys: readonly KeyFacts[], used: readonly KeyMinute[], 
     .filter(({ status }) => status === "active")
     .toSorted((one, other) => (totals.get(other.id)?.requests ?? 0) - (totals.get(one.id)?.requests ?? 0))
     .map(({ id, name, last4, rateLimit }) => ({
-      ...{ id, name, last4, rate_limit: rateLimit },
+      id,
+      name,
+      last4,
+      rate_limit: rateLimit,
       requests: byMinute(byKey.get(id) ?? [], starts, ({ requests }) => requests),
       rate_limited: totals.get(id)?.rate_limited ?? 0,
     }));

@@ -52,13 +52,17 @@ export function openRequestConnections(options: RequestConnectionsOptions): Requ
   const { connectionString, filteredStatementTimeoutMs, onConnectionLost, outages, observer } = options;
   const readPool = openReadPool({ connectionString, observer, ...(outages && { outages }) });
   const vital = openDatabase({
-    ...{ connectionString, observer, name: "vital" },
+    connectionString,
+    observer,
+    name: "vital",
     maxConnections: VITAL_CONNECTIONS,
     statementTimeoutMs: VITAL_STATEMENT_TIMEOUT_MS,
     onConnectionLost,
   });
   const filtered = openDatabase({
-    ...{ connectionString, observer, name: "filtered" },
+    connectionString,
+    observer,
+    name: "filtered",
     maxConnections: FILTERED_CONNECTIONS,
     statementTimeoutMs: filteredStatementTimeoutMs,
     sessionOptions: FILTERED_SESSION_OPTIONS,
@@ -136,7 +140,9 @@ export async function openServer({
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const server = await openServer(options);
   const db = openDatabase({
-    ...{ connectionString: server.connectionString, observer: options.observer, name: "general" },
+    connectionString: server.connectionString,
+    observer: options.observer,
+    name: "general",
     statementTimeoutMs: options.statementTimeoutMs,
     onConnectionLost: options.onConnectionLost,
   });
