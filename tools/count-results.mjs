@@ -1,7 +1,7 @@
-// node tools/count-results.mjs <exit status of the run> <directory of vitest's JSON reports> <directory of turbo's run
-// summaries> Prints each failed test with its message and each failed check, then "N passed, N failed" as the last line.
-// Exits with 1 if anything failed. It is plain JavaScript for any version of Node.js, because it must work even if the
-// pinned one could not be installed.
+// node tools/count-results.mjs <exit status of the run> <directory of reports> <directory of summaries>
+// The reports are vitest's, as JSON; the summaries are those of turbo's run. Prints each failed test with its message and
+// each failed check, then "N passed, N failed" as the last line. Exits with 1 if anything failed. It is plain JavaScript
+// for any version of Node.js, because it must work even if the pinned one could not be installed.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

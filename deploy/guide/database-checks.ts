@@ -1,6 +1,6 @@
 /*
- * Checks of what the guide's pages promise about databases: recovery to an instant, the loss of the primary, and distribution over
- * machines.
+ * Checks of what the guide's pages promise about databases: recovery to an instant, the loss of the primary, and
+ * distribution over machines.
  */
 import assert from "node:assert/strict";
 import { cpSync, globSync } from "node:fs";

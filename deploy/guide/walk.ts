@@ -34,9 +34,11 @@ const say = (text: string) =>
 if (process.getuid?.() !== 0) throw new Error("Run it as root: it starts machines.");
 if (!existsSync(join(server, "dist/main.js")))
   throw new Error("Build the server first: npx -y pnpm@12 test:guide does.");
-for (const [program, name] of Object.entries({ debootstrap: "", "systemd-nspawn": "systemd-container", pebble: "" }))
+/** The programs that the walk needs, with the Debian package of each. */
+const programs = { debootstrap: "debootstrap", "systemd-nspawn": "systemd-container", pebble: "pebble" };
+for (const [program, debianPackage] of Object.entries(programs))
   if (!["/usr/sbin", "/usr/bin"].some((directory) => existsSync(join(directory, program))))
-    throw new Error(`${program} is missing: apt-get install ${name || program}`);
+    throw new Error(`${program} is missing: apt-get install ${debianPackage}`);
 
 const closers: (() => void | Promise<void>)[] = [];
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)

@@ -19,6 +19,7 @@ export interface Profile {
   readonly keyRateLimit: number;
   /** The number of partners that receive webhooks. */
   readonly subscribers: number;
+  /** The time in which requests start, the warm-up included. */
   readonly durationMs: number;
   /**
    * The first milliseconds of the run, which are not measured, because a fresh process and a newly filled database are

@@ -83,7 +83,9 @@ async function run(options: CommandOptions, context: ProgramContext): Promise<Ru
 
 /** Runs a profile, and shows its progress on a terminal in one line that changes each second. */
 async function measureWithProgress(options: MeasureOptions, { stderr, signal }: ProgramContext): Promise<RunResult> {
-  const show = (line: string) => void (stderr.isTTY === true && stderr.write(`\r\u001b[2K${line}`));
+  const show = (line: string) => {
+    if (stderr.isTTY === true) stderr.write(`\r\u001b[2K${line}`);
+  };
   const seconds = Math.ceil(options.profile.durationMs / 1000);
   const result = await measure({ ...options, signal, onSecond: (second) => show(progressLine(second, seconds)) });
   show("");

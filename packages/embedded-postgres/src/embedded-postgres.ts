@@ -30,8 +30,8 @@ export type EmbeddedPostgresOptions = {
   dataDir: string;
   log: LogEvent;
   /**
-   * The directory for binaries and clusters when the process runs as root and PostgreSQL's account has no access to the
-   * installed binaries or to `dataDir`. Default /var/lib/bikeshare.
+   * The directory for binaries and clusters when the process runs as root, and PostgreSQL's account has no access to the
+   * installed binaries or to `dataDir`, or other accounts may write in `dataDir`. Default /var/lib/bikeshare.
    */
   systemDirectory?: string;
   /** The accounts that PostgreSQL may run as when the process runs as root, best first. Default postgres, then nobody. */

@@ -48,7 +48,9 @@ export function createRides(backend: Backend, run: string) {
   /** Counts a ride as under way, and schedules its end. It may have been ended before, by `finishAll`. */
   const follow = (ride: ActiveRide, end: number) => {
     underWay.set(ride.id, ride);
-    schedule.at(end, () => underWay.has(ride.id) && finish(ride, end, undefined));
+    schedule.at(end, () => {
+      if (underWay.has(ride.id)) finish(ride, end, undefined);
+    });
   };
   const onAnswer: OnAnswer = ({ path, item }, { outcome }) => {
     if (path === "rides/start" && outcome === "failed") refused.add(item.id);

@@ -97,8 +97,8 @@ export interface Replay {
 }
 
 /**
- * Returns the starts and ends of the rides by time, sped up by a factor, with their stations and bikes. Trip files name
- * no bikes or not their locations, so each ride gets a bike whose last ride has ended, or a new one.
+ * Returns the starts and ends of the rides by time, sped up by a factor, with their stations and bikes. `readBusiestDay`
+ * reads no bikes, so each ride gets a bike whose last ride has ended, or a new one.
  * @param prefix begins the ids of bikes and rides
  */
 export function planReplay(rides: readonly RecordedRide[], speed: number, prefix: string): Replay {
@@ -110,7 +110,7 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
     ])
     // Sorts the start of a ride of length 0 before its end.
     .toSorted((a, b) => a.at - b.at || a.index - b.index || (a.kind === "start" ? -1 : 1));
-  /** Bikes whose last ride has ended, the earliest end first. */
+  /** Bikes whose last ride has ended, and when each may be used again, the earliest first. */
   const free: { readonly bike: number; readonly from: number }[] = [];
   const bikeOf = new Map<number, number>();
   let bikes = 0;

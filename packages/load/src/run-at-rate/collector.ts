@@ -65,7 +65,7 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
         };
       });
       // The last seconds may lack the counts of workers that finished earlier.
-      for (const part of counts.values()) seconds.push(mergedSecond(part));
+      for (const parts of counts.values()) seconds.push(mergedSecond(parts));
       return {
         startedAtMs,
         latency: latencyOf(mergedHistograms(histograms.flat())),

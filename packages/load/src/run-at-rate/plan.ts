@@ -4,6 +4,7 @@ import type { RecordedEvent, World } from "./scenario.ts";
 export interface Plan {
   readonly url: string;
   readonly streams: readonly StreamPlan[];
+  /** The time in which requests start, the warm-up included. */
   readonly durationMs: number;
   /**
    * Requests that start within this time are sent and checked, but not measured, while connections and compilers warm up.

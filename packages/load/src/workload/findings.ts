@@ -1,4 +1,4 @@
-/** Collects the failures of a soak test. */
+/** Collects what is wrong after a workload. */
 export interface Findings {
   /** Records a failure unless the condition holds. */
   readonly expect: (isRight: boolean, failure: () => string) => void;

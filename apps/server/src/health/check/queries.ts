@@ -15,7 +15,7 @@ import { generatedColumns } from "../../storage/db/tables.generated.ts";
  * Name, meaning and query of an invariant. The query returns one text column, with a row for each violation. `warning`: some
  * rows may violate it, such as imported ones, and the service works with them.
  */
-type InvariantText = readonly [name: string, meaning: string, broken: string, severity?: "error" | "warning"];
+type InvariantText = readonly [name: string, meaning: string, query: string, severity?: "error" | "warning"];
 
 const bikesAndRides: readonly InvariantText[] = [
   [
@@ -100,9 +100,6 @@ const reservations: readonly InvariantText[] = [
        on r.reservation_id = v.id and r.id = v.ride_id
      where v.id is null or r.id is null or v.bike_id <> r.bike_id`,
   ],
-];
-
-const cancelledRides: readonly InvariantText[] = [
   [
     "reservation_ride_cancelled",
     "a reservation whose ride was cancelled says when, and no other does",
@@ -148,6 +145,7 @@ const alerts: readonly InvariantText[] = [
     `select a.id from rider_alerts a left join stations s on s.system_id = $1 and s.id = a.closes_station
      where a.system_id = $1 and a.ended_at is null and a.closes_station is not null and s.status is distinct from 'offline'`,
   ],
+  // An alert that its feed lists no more ends ten minutes after it was opened, if not later: `MIN_OPEN_MS` in city/alerts.
   [
     "alert_times",
     "an alert ends when or after it was opened; when the clock ends it follows from its times, or its feed lists it no more",
@@ -288,7 +286,6 @@ const fleetInvariants = [
   ...bikesAndRides,
   ...rideTimes,
   ...reservations,
-  ...cancelledRides,
   ...stationBikes,
   ...alerts,
   ...quotas,
@@ -418,7 +415,7 @@ export interface Breach {
 /** Maximum examples of one violation. */
 const MAX_EXAMPLES = 5;
 
-/** Invariants of the JSON that the database has generated for rows: it is what the expression gives now. */
+/** Invariants of the stored JSON of rows: it is what the expression that generates it gives now. */
 const jsonInvariants = (["station", "bike", "ride"] as const).map((noun): InvariantText => [
   `${noun}_json`,
   `a ${noun}'s JSON says what its row says`,

@@ -87,9 +87,14 @@ export interface CheckState extends Sighting {
   /** The worst severity since the beginning, so that a change between two severities worsens once. */
   readonly severity: Sighting["severity"];
   readonly beganAt: number;
+  /** When a process last found something. */
   readonly seenAt: number;
-  /** When the latest mail about it was recorded; null: none was, or it has been acknowledged since. */
+  /**
+   * When the latest notice was due, even if its mail still waits (`unmailed`); null: none was, or the check has been
+   * acknowledged since.
+   */
   readonly mailedAt: number | null;
+  /** Null: it has not ended. */
   readonly endedAt: number | null;
   /** 1 at first, and one more each time it begins again within a day of its end. */
   readonly episodes: number;

@@ -97,8 +97,8 @@ export async function checkRateLimit(db: Database, { redisUrl }: Pick<Config, "r
 }
 
 /**
- * Checks that no partitioned table has a partition that should have been dropped, and that each has the partition of
- * today, except the events list, whose sequencer creates it.
+ * Checks that no partitioned table has a partition that should have been dropped two days ago, and that each has the
+ * partition of today, except the events list, whose sequencer creates it.
  */
 export async function checkPartitions(db: Database, now: number): Promise<CheckResult> {
   const today = dayOf(now);

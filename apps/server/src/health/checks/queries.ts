@@ -92,7 +92,7 @@ const stored = columnsOfTable("alerts").without();
 // wait.
 const lock = statement("alerts.lock", "lock table alerts in share row exclusive mode");
 const list = statement("alerts.list", `select ${stored.list()} from alerts order by name, scope`);
-const removeReport = statement("alerts.delete", "delete from alerts where name = $1 and scope = $2");
+const removeCheck = statement("alerts.delete", "delete from alerts where name = $1 and scope = $2");
 const upsert = statement(
   "alerts.upsert",
   `insert into alerts (${stored.list()}) select ${stored.list()} from ${stored.unnest(1, "row")}
@@ -120,7 +120,7 @@ export async function deleteCheckRow(
   tx: Transaction,
   { name, scope }: Pick<CheckRow, "name" | "scope">,
 ): Promise<void> {
-  await tx.query(removeReport, [name, scope]);
+  await tx.query(removeCheck, [name, scope]);
 }
 
 const waitingEvents = statement(

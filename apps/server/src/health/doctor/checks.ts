@@ -114,7 +114,7 @@ export async function checkDatabase({
         schema,
         ...replica,
         ...distribution,
-        ...(await checked("unused indexes", FAILED_CHECK, () => checkUse(db))),
+        ...(await checked("unused indexes", FAILED_CHECK, () => checkIndexUse(db))),
         ...(await checkData(db, config, clock)),
       ];
     });
@@ -143,7 +143,7 @@ function checkDistribution(db: Database): Promise<CheckResult[]> {
 }
 
 /** Checks for large indexes that nothing uses. */
-async function checkUse(db: Database): Promise<CheckResult[]> {
+async function checkIndexUse(db: Database): Promise<CheckResult[]> {
   const unused = await listUnusedIndexes(db, MIN_UNUSED_INDEX_BYTES);
   return unused.length === 0 ? [ok("unused indexes", "each large one is used")] : unused.map(judgeUnusedIndex);
 }

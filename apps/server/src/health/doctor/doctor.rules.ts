@@ -6,12 +6,13 @@ import type { RoleRights, ServerSettings } from "./queries.ts";
 
 /* Judges the configuration and PostgreSQL for the command `doctor`. */
 
-type Addresses = Pick<Config, "host" | "publicUrl" | "tls" | "redisUrl" | "backups" | "databaseUrl" | "warnings"> & {
+/** The settings that are judged by themselves. */
+type JudgedConfig = Pick<Config, "host" | "publicUrl" | "tls" | "redisUrl" | "backups" | "databaseUrl" | "warnings"> & {
   readonly trustedProxies: { readonly networks: readonly string[] };
 };
 
 /** Checks the configuration alone, without looking at anything else. */
-export function checkConfiguration(config: Addresses): CheckResult[] {
+export function checkConfiguration(config: JudgedConfig): CheckResult[] {
   const typos = config.warnings.map((text) =>
     warning("configuration", text, "Correct the name, or remove the variable."),
   );
@@ -20,7 +21,7 @@ export function checkConfiguration(config: Addresses): CheckResult[] {
 }
 
 /** Requests over plain HTTP are refused unless they come from this machine: see docs/decisions/keys.md. */
-function checkTransport({ host, tls, trustedProxies, publicUrl }: Addresses): CheckResult {
+function checkTransport({ host, tls, trustedProxies, publicUrl }: JudgedConfig): CheckResult {
   const isBehindProxy = trustedProxies.networks.length > 0;
   const isPublicHttps = publicUrl?.startsWith("https://") === true;
   if (tls !== undefined || isBehindProxy) {
@@ -43,7 +44,7 @@ function checkTransport({ host, tls, trustedProxies, publicUrl }: Addresses): Ch
   return ok("https", `not needed: only this machine can connect to ${host}`);
 }
 
-function checkBackupSchedule({ backups, databaseUrl }: Addresses): CheckResult {
+function checkBackupSchedule({ backups, databaseUrl }: JudgedConfig): CheckResult {
   if (backups !== undefined)
     return ok("backup schedule", `every ${backups.intervalMs / 3_600_000} h into ${backups.directory}`);
   const fix = "Set BACKUP_DIR, or run `bikeshare backup <directory>` from a timer.";

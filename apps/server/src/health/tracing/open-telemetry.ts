@@ -165,7 +165,8 @@ function eventOf(deliveryId: string): string {
 /**
  * Returns the trace of an event's attempts. It is derived from the event's id, so that the request that records the event
  * can link to the trace and nothing has to be stored.
- * @returns `spanId`: a link needs one, but no span has it; `chance`: a number from 0 up to 1, below the ratio for events whose attempts are recorded
+ * @returns `spanId`: a link needs one, but no span has it; `chance`: from 0 up to 1, and below the ratio for events whose
+ * attempts are recorded
  */
 function attemptsTrace(eventId: string) {
   const hash = createHash("sha256").update(eventId).digest();

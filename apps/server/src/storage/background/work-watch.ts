@@ -8,7 +8,7 @@ export interface WorkStatus {
   readonly successAgeMs: number | undefined;
   /** The duration of the latest completed run; undefined: there was none. */
   readonly lastRunMs: number | undefined;
-  /** Whether the work has had no success for longer than `maxSilenceMs`. */
+  /** Whether the latest success, or the start of the repetition if there was none, is longer ago than `maxSilenceMs`. */
   readonly standsStill: boolean;
   /** For how long the current run has made no progress. Counts only time in which this process ran: see hang-watch.ts. */
   readonly heldUpMs: number;

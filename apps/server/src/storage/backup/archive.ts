@@ -221,6 +221,7 @@ async function syncDirectory(path: string): Promise<void> {
 
 /** The files of an archive. */
 export interface ArchiveReader {
+  /** The size of the archive itself. */
   readonly bytes: number;
   /** Returns the text of a small file. @throws BackupFileError when the file is missing or damaged */
   read(name: string): Promise<string>;

@@ -32,7 +32,7 @@ export interface BackupOptions {
   readonly secretsPath: string;
   /** This program's version. */
   readonly version: string;
-  /** Called with each table, before its rows are written. */
+  /** Called before a table's rows are written. @param done how many tables are written @param all how many there are */
   readonly onTable?: (name: string, done: number, all: number) => void;
   /** Aborts the backup, which then fails with the signal's reason. Leaves no file, unless it was complete already. */
   readonly signal?: AbortSignal | undefined;
@@ -40,6 +40,7 @@ export interface BackupOptions {
 
 /** The contents of a backup. */
 export interface BackupSummary {
+  /** The size of the file. */
   readonly bytes: number;
   /** The instant of which the data are a snapshot. RFC 3339. */
   readonly madeAt: string;

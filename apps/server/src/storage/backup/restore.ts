@@ -31,9 +31,9 @@ interface RestoreOptions {
   readonly connectionString: string;
   /** The path for the secrets. An existing file must have the same content. */
   readonly secretsPath: string;
-  /** Called with each table, before its rows are written. */
+  /** Called before a table's rows are written. @param done how many tables are written @param all how many there are */
   readonly onTable?: (name: string, done: number, all: number) => void;
-  /** The data directory, if the database is on this machine: its disk must have room for the rows. */
+  /** A directory on the disk of the database, which must have room for the rows; undefined: the room is not checked. */
   readonly dataDirectory?: string;
 }
 

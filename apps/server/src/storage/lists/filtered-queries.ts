@@ -37,11 +37,14 @@ export interface Filter {
   /** A cheaper way to count the rows than one by one. */
   readonly total?: Total;
   /**
-   * The rows as alternatives, each of which one index returns in the list's order; the first page is read from these. A
-   * row may match several of them.
+   * The rows as alternatives, each of which one index returns in the list's order. The first page, and pages by cursor, are
+   * read from these. A row may match several of them.
    */
   readonly indexed?: readonly string[] | undefined;
-  /** The name of its prepared statements, when one plan suits all values. Undefined: planned for each request. */
+  /**
+   * The name of its prepared statements, when one plan suits all values. Undefined: planned for each request. The rows of a
+   * page by number, after the first one, are planned for each request in any case.
+   */
   readonly name?: string | undefined;
 }
 
@@ -193,7 +196,7 @@ export function listById<Name extends string>(
   table: Extract<CountedList, "stations" | "bikes">,
   filters: Readonly<Record<Name, ListFilter>>,
 ): IdOrderedList<Name> {
-  const { after, skipping, byId } = statementsOf(table);
+  const statements = statementsOf(table);
   const filterable: FilterableList<string> = {
     table,
     order: ["id"],
@@ -202,39 +205,48 @@ export function listById<Name extends string>(
     placeholders: (id, bind) => [bind(id)],
   };
   const remembered = rememberableList({
-    ...{ table, whose: "system_id = $1", parameters: 1 },
-    ...{ direction: "asc", json: "json", columns: rememberedColumns(filters) },
+    table,
+    whose: "system_id = $1",
+    parameters: 1,
+    direction: "asc",
+    json: "json",
+    columns: rememberedColumns(filters),
   });
-
-  async function listAll(readPool: ReadPool, systemId: string, request: PageRequest<string>): Promise<PageRows> {
-    const start = startOf(request);
-    const size = fetchSize(request.limit);
-    if ("after" in start) return oneRow(await readPool.read<PageRows>(after(size), [systemId, start.after]));
-    return oneRow(await readPool.read<PageRows>(skipping(size), [systemId, start.skip]));
-  }
   return {
     async list({ readPool, filtered, rowMemory }, whose, given, request) {
       const { systemId } = whose;
       const conditions = conditionsOf(filters, given);
-      // The length of the whole list is stored. A filtered list is counted in memory, or by the database if memory has no
-      // answer.
-      const rows =
-        conditions.length === 0
-          ? await listAll(readPool, systemId, request)
-          : ((await rowMemory?.page(remembered, {
-              ...whose,
-              ...{ parameters: [systemId], request, keyOf: (id: string) => ({ time: 0, id }) },
-              sieves: (known) => sievesOf(known, filters, given),
-            })) ??
-            (await filtered.read(whose, (db) =>
-              listFiltered(db, filterable, filterOf(systemId, conditions), request),
-            )));
-      return toPage(request, rows, (json) => jsonField(json, "id"));
+      const pageOf = (rows: PageRows) => toPage(request, rows, (json) => jsonField(json, "id"));
+      if (conditions.length === 0) return pageOf(await listAll(statements, readPool, systemId, request));
+      // A filtered list is counted in memory, or by the database if memory has no answer.
+      const fromMemory = await rowMemory?.page(remembered, {
+        ...whose,
+        parameters: [systemId],
+        request,
+        keyOf: (id: string) => ({ time: 0, id }),
+        sieves: (known) => sievesOf(known, filters, given),
+      });
+      if (fromMemory !== undefined) return pageOf(fromMemory);
+      const filter = filterOf(systemId, conditions);
+      return pageOf(await filtered.read(whose, (db) => listFiltered(db, filterable, filter, request)));
     },
     async find(readPool, systemId, id) {
-      return (await readPool.read<{ json: string }>(byId, [systemId, id]))[0]?.json;
+      return (await readPool.read<{ json: string }>(statements.byId, [systemId, id]))[0]?.json;
     },
   };
+}
+
+/** Returns a page of a whole list. Its length is stored, so nothing is counted. */
+async function listAll(
+  { after, skipping }: ReturnType<typeof statementsOf>,
+  readPool: ReadPool,
+  systemId: string,
+  request: PageRequest<string>,
+): Promise<PageRows> {
+  const start = startOf(request);
+  const size = fetchSize(request.limit);
+  if ("after" in start) return oneRow(await readPool.read<PageRows>(after(size), [systemId, start.after]));
+  return oneRow(await readPool.read<PageRows>(skipping(size), [systemId, start.skip]));
 }
 
 /** Returns the statements for an unfiltered list: a page after an id, a page after a number of rows, and one row. */

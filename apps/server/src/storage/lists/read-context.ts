@@ -173,14 +173,17 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
         const factor = isPatient ? PATIENT_FACTOR : 1;
         const before = waiting.filter((each) => each.reader === reader && each.isPatient === isPatient);
         if (before.length >= MAX_WAITING * factor) throw refuse(reader);
-        const end = () => {
+        /** Returns a function that removes this read from the waiting ones, and then settles its promise. */
+        const ending = (settle: () => void) => () => {
           clearTimeout(timer);
           signal?.removeEventListener("abort", giveUp);
           waiting = waiting.filter((each) => each !== entry);
+          settle();
         };
-        const giveUp = () => (end(), reject(gone()));
-        const timer = setTimeout(() => (end(), reject(refuse(reader))), maxWaitMs * factor);
-        const entry = { reader, isPatient, begin: () => (end(), resolve()) };
+        const giveUp = ending(() => reject(gone()));
+        const timeOut = ending(() => reject(refuse(reader)));
+        const timer = setTimeout(timeOut, maxWaitMs * factor);
+        const entry: Waiting = { reader, isPatient, begin: ending(() => resolve()) };
         signal?.addEventListener("abort", giveUp);
         waiting.push(entry);
       });

@@ -34,7 +34,9 @@ interface ListDefinition {
 export interface RememberableList extends Omit<ListDefinition, "whose" | "parameters" | "json"> {
   /** Reads rows behind a key, in the list's order. */
   readonly following: Statement;
+  /** Reads the rows that have changed from a position on, and the ids of rows that were removed since then. */
   readonly changed: Statement;
+  /** Reads rows by their ids. */
   readonly page: Statement;
 }
 

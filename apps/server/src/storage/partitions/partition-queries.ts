@@ -8,7 +8,7 @@ import { type DailyTable, dailyTables, type DayColumn, defaultOf, endOf, partiti
  * functions of that role create and drop its partitions, as the comment on its ownership below explains.
  */
 
-/** The names of a table's partitions, with that of the default one. */
+/** Lists the names of a table's partitions, that of the default one included. */
 const partitions = statement(
   "partitions.all",
   `select c.relname::text as name
@@ -30,7 +30,7 @@ const deleteBatch = ({ table, day }: DayColumn): Statement =>
        delete from ${table} where system_id = $1 and ctid = any(array(select ctid from old)) returning 1)
      select count(*) as n from gone`,
   );
-const hasDays = ({ table, day }: DayColumn): Statement =>
+const hasRows = ({ table, day }: DayColumn): Statement =>
   statement(
     `partitions.hasDays.${table}`,
     `select exists (
@@ -42,7 +42,7 @@ const firstBefore = ({ table, day }: DayColumn): Statement =>
     `select min(${day}) as day from ${table} where system_id = $1 and ${day} < $2::date`,
   );
 
-/** Returns the names of the partitions that a table has. */
+/** Returns the names of the partitions that a table has, that of the default one included. */
 export async function listPartitions(db: Queryable, { name }: DailyTable): Promise<string[]> {
   return (await db.query<{ name: string }>(partitions, [name])).map((row) => row.name);
 }
@@ -116,14 +116,14 @@ export async function deletePartition(tx: Transaction, table: DailyTable, day: s
 }
 
 /** Tells whether a system has rows of the days from `day` up to, but not including, `end`. */
-export async function findDays(
+export async function findHasRows(
   db: Queryable,
   column: DayColumn,
   systemId: string,
   day: string,
   end: string,
 ): Promise<boolean> {
-  return oneRow(await db.query<{ found: boolean }>(hasDays(column), [systemId, day, end])).found;
+  return oneRow(await db.query<{ found: boolean }>(hasRows(column), [systemId, day, end])).found;
 }
 
 /** Returns the earliest day before `day` that a system has rows of; null: there is none. */
@@ -155,7 +155,10 @@ export async function deleteSomeRowsOfDay(
   return oneRow(await db.query<{ n: number }>(deleteBatch(column), [systemId, day, limit])).n;
 }
 
-/** Deletes at most `limit` rows of a past day from the default partition, by a function of the table's owner. */
+/**
+ * Deletes up to `limit` of a system's rows of a day from the default partition, by a function of the table's owner, which
+ * refuses days within the retention period. @returns how many
+ */
 export async function deleteSomePastRows(
   db: Queryable,
   { name }: DailyTable,

@@ -9,9 +9,9 @@ import {
   deleteRowsOfDay,
   deleteSomePastRows,
   deleteSomeRowsOfDay,
-  findDays,
   findFirstDay,
   findHasOwnFunctions,
+  findHasRows,
   findIsProtected,
   insertPartition,
   LENDING,
@@ -196,7 +196,7 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
 /** Tells whether a table's default partition has rows of the days from `day` to the end of that day's partition. */
 async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
   for (const system of await everySystemOf(db))
-    if (await findDays(db, defaultColumnOf(table), system.system_id, day, endOf(table, day))) return true;
+    if (await findHasRows(db, defaultColumnOf(table), system.system_id, day, endOf(table, day))) return true;
   return false;
 }
 

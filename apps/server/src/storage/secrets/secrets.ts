@@ -89,7 +89,7 @@ export async function changeSecretsFile(
   randomBytes: RandomBytes,
 ): Promise<SecretsFile> {
   const before = await readFile(path, "utf8");
-  const changed = write(change(parseSecrets(path, before)));
+  const changed = textOf(change(parseSecrets(path, before)));
   const isReplaced = await replace(await realpath(path), before, changed, randomBytes);
   return isReplaced ? parseSecrets(path, changed) : changeSecretsFile(path, change, randomBytes);
 }
@@ -102,7 +102,7 @@ function readKey({ id, key }: { readonly id: number; readonly key: string }): Cu
 async function create(path: string, randomBytes: RandomBytes): Promise<void> {
   makeDirectory(dirname(path), 0o711);
   const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
-  const contents = write({ cursor_keys: [key()], webhook_keys: [key()] });
+  const contents = textOf({ cursor_keys: [key()], webhook_keys: [key()] });
   // The file is complete before it gets its name: a process that starts at the same moment must not read half a file.
   const draft = draftName(path, randomBytes);
   try {
@@ -126,7 +126,7 @@ async function addWebhookKey(path: string, text: string, file: SecretsFile, rand
   const made = hkdfSync("sha256", Buffer.from(source.key, "base64url"), "", "bikeshare webhook key", 32);
   const key = Buffer.from(made).toString("base64url");
   try {
-    await replace(await realpath(path), text, write({ ...file, webhook_keys: [{ id: 1, key }] }), randomBytes);
+    await replace(await realpath(path), text, textOf({ ...file, webhook_keys: [{ id: 1, key }] }), randomBytes);
   } catch (error) {
     throw new Error(
       `The secrets file ${path} has no webhook_keys yet, and they cannot be added. Make the file and its directory writable for one start, or add "webhook_keys": [{ "id": 1, "key": "<32 random bytes in base64url>" }] yourself, the same on every machine.`,
@@ -190,8 +190,8 @@ async function ensureLock(path: string, lockFile: string): Promise<void> {
   }
 }
 
-/** Returns the text of the file. */
-function write(file: SecretsFile): string {
+/** Returns the text of a file with this content. */
+function textOf(file: SecretsFile): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 

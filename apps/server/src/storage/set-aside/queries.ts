@@ -7,7 +7,10 @@ import { MAX_CRASHES, type WorkName } from "./work.rules.ts";
 export interface UnitStates {
   /** Whether processes have ended without finishing their runs. */
   readonly has_left_behind: boolean;
-  /** Units that must not be in a batch with others: they have failed, or a run that has not ended works on them. */
+  /**
+   * Units that must not be in a batch with others: they have failed, may have ended a process, or are set aside, or a run
+   * that has not ended works on them.
+   */
   readonly apart: readonly string[];
   /** The units of `apart` that a run works on. */
   readonly running: readonly string[];

@@ -90,8 +90,9 @@ export function startTableCare(options: TableCareOptions): PeriodicWork {
       const closed = periodic.close().then(() => true);
       // PostgreSQL ignores a cancellation that arrives before the vacuum begins, so it is repeated until the work has ended.
       const wait = () => setTimeout(CANCEL_INTERVAL_MS, false, { ref: false });
-      do await cancel?.().catch(() => undefined);
-      while (!(await Promise.race([closed, wait()])));
+      do {
+        await cancel?.().catch(() => undefined);
+      } while (!(await Promise.race([closed, wait()])));
     },
   };
 }

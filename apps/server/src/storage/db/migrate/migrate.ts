@@ -183,7 +183,10 @@ type Backfill = Extract<Step, { readonly kind: "backfill" }>;
  */
 type Position = readonly string[];
 
-/** Work of a step that takes locks, and fails if it does not get them in time. */
+/**
+ * Work of a step that takes locks. In a transaction it fails when it waits for a lock for longer than `lockTimeoutMs`;
+ * outside of one it waits without a limit (`runAlone`).
+ */
 type LockingWork = (lockTimeoutMs: number) => Promise<void>;
 
 /**
@@ -319,7 +322,7 @@ interface Batch {
 /** A table's primary key after `system_id`. */
 interface Key {
   readonly table: string;
-  /** `rides.id` */
+  /** The columns, each with the table's name: `rides.id`. */
   readonly columns: readonly string[];
 }
 

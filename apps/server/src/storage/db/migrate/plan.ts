@@ -23,7 +23,7 @@ export interface PlannedStatement {
   readonly step: number;
   readonly kind: Step["kind"];
   readonly statement: string;
-  /** The locks on tables that exist already. The work is on the first table. */
+  /** The locks on tables that exist already. The rows of the first table decide how long the work takes. */
   readonly locks: readonly PlannedLock[];
   /** `unknown`: look the statement up in PostgreSQL's manual. */
   readonly work: Work | "unknown";

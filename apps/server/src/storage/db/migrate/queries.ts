@@ -41,7 +41,7 @@ const record = statement(
      steps_done = excluded.steps_done, position = excluded.position, applied_at = excluded.applied_at`,
 );
 const tryLock = statement("", "select pg_try_advisory_lock($1) as locked");
-const invalidIndex = statement("", "select indisvalid from pg_index where indexrelid = to_regclass($1)");
+const indexState = statement("", "select indisvalid from pg_index where indexrelid = to_regclass($1)");
 const lockHolders = statement(
   "",
   `select distinct pid, coalesce(nullif(application_name, ''), usename, 'autovacuum') as who, state,
@@ -103,7 +103,7 @@ export async function lockAsMigrator(db: Runner): Promise<boolean> {
 
 /** Tells whether an index exists, and whether it is valid: an index is invalid if building it was interrupted. */
 export async function findIndexState(db: Runner, name: string): Promise<"none" | "valid" | "invalid"> {
-  const [index] = await db.query<{ indisvalid: boolean }>(invalidIndex, [name]);
+  const [index] = await db.query<{ indisvalid: boolean }>(indexState, [name]);
   if (index === undefined) return "none";
   return index.indisvalid ? "valid" : "invalid";
 }

@@ -44,7 +44,7 @@ export interface TableLock {
 
 /** The effect of a migration's statement on existing tables. */
 export interface SchemaChange {
-  /** The first lock is on the table that the work is on. */
+  /** The first lock is on the table whose rows decide how long the work takes; for a new partition, its parent table. */
   readonly locks: readonly TableLock[];
   readonly work: Work;
   /** The table that the statement creates. */
