@@ -31,7 +31,7 @@ export type Home = {
   /** The account that runs PostgreSQL; undefined: the account of this process. */
   account: Account | undefined;
   isNew: boolean;
-  /** Records that the cluster is complete. Call it after `createCluster`. */
+  /** Records that the cluster is complete. Call it once `createCluster` has made it, or if it is there already. */
   confirm(): Promise<void>;
 };
 

@@ -30,7 +30,10 @@ export async function saturate(
   );
   const client = createHttpClient(base, { connections, keepsBodies: false });
   const over = Promise.withResolvers<void>();
-  let [next, requests, bytes, isOver] = [0, 0, 0, false];
+  let next = 0;
+  let requests = 0;
+  let bytes = 0;
+  let isOver = false;
   const send = () => {
     const request = all[next++ % all.length];
     if (request === undefined) return over.reject(new Error("There is nothing to ask for."));

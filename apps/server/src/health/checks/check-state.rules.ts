@@ -125,7 +125,7 @@ const BEGIN_AFTER_MS = 2 * MINUTE_MS;
 const END_AFTER_MS = 5 * MINUTE_MS;
 const REMIND_AFTER_MS = DAY_MS;
 
-interface Found {
+interface FoundOptions {
   /** Whether a reminder is mailed each day. */
   readonly isReminded?: boolean;
   /** Whether every finding is acknowledged. */
@@ -140,7 +140,7 @@ export function whenFound(
   stored: CheckState | undefined,
   sighting: Sighting,
   now: number,
-  { isReminded = true, isAcknowledged = false }: Found = {},
+  { isReminded = true, isAcknowledged = false }: FoundOptions = {},
 ): Step {
   if (stored === undefined) {
     return { next: { ...sighting, ...begunAt(now), episodes: 1 }, notice: undefined };

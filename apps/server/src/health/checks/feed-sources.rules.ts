@@ -16,7 +16,9 @@ export interface SourceFacts {
   readonly source: string;
   /** The address of its gbfs.json; null: no process has ever followed it. */
   readonly location: string | null;
+  /** Milliseconds between two polls of its feeds; null: as for `location`. */
   readonly interval_ms: number | null;
+  /** When its latest poll began; null: as for `location`. */
   readonly polled_at: Date | null;
   /** Since when its fetched documents cannot be applied, and why; both null: they can. */
   readonly failing_since: Date | null;

@@ -29,7 +29,7 @@ export interface PartnerFacts {
 interface Context {
   readonly db: Queryable;
   readonly clock: () => number;
-  /** Requests in any 60 s for keys without a limit of their own. */
+  /** Requests in any 60 s for partners' keys without a limit of their own. */
   readonly rateLimit: number;
 }
 
@@ -63,7 +63,10 @@ function endpointResults(endpoints: EndpointOverview["endpoints"]): PartnerCheck
   });
 }
 
-/** Returns the facts of a key that the rules need. @param fallback requests in any 60 s for a key without its own limit */
+/**
+ * Returns the facts of a key that the rules need. @param fallback requests in any 60 s for a partner's key without a limit of
+ * its own
+ */
 export function factsOf(key: KeyRow, fallback: number, now: number): KeyFacts {
   const status = keyStatus(key, now);
   return {

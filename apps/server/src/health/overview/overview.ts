@@ -75,7 +75,7 @@ function shown({ status, at, of, acknowledgement, ...result }: OverviewResult): 
 interface OverviewContext {
   readonly db: Queryable;
   readonly clock: () => number;
-  /** Requests in any 60 s for keys without a limit of their own. */
+  /** Requests in any 60 s for partners' keys without a limit of their own. */
   readonly rateLimit: number;
 }
 

@@ -49,8 +49,10 @@ export function createSampling({ ratio, random, monotonic }: SamplingOptions): S
   let askedFor = 0;
   const begin = () => {
     const now = Math.floor(monotonic() / 1_000);
-    if (now !== second) traces = askedFor = 0;
+    if (now === second) return;
     second = now;
+    traces = 0;
+    askedFor = 0;
   };
   const isWithinBound = () => {
     begin();
@@ -64,7 +66,9 @@ export function createSampling({ ratio, random, monotonic }: SamplingOptions): S
       begin();
       // Checks the small limit before it counts the trace: a caller that asks for many must not use up the limit of traces
       // that are chosen by chance.
-      return isAskedFor && askedFor++ < MAX_ASKED_FOR_PER_SECOND && isWithinBound();
+      if (!isAskedFor || askedFor >= MAX_ASKED_FOR_PER_SECOND) return false;
+      askedFor++;
+      return isWithinBound();
     },
   };
 }

@@ -31,7 +31,7 @@ interface Standing {
   readonly now: number;
   /** Whether open transactions may still commit changes at unknown positions. */
   readonly isUncertain: boolean;
-  /** The id of the history of writes: it changes after a restore and after a failover. */
+  /** Names the history of writes. It changes after a restore, a failover, and a deletion of rows that left no record. */
   readonly history: string;
 }
 
@@ -102,7 +102,8 @@ async function learnRows(
     ({ isMore } = read);
   }
   const known: KnownRows = { rows, history, resets, since: position, recent: new Map(), standingAt: -Infinity };
-  return (await catchUp(source, list, whose, known)) && known;
+  const isCaughtUp = await catchUp(source, list, whose, known);
+  return isCaughtUp ? known : false;
 }
 
 /** Reads the changes of a list. @returns false when changes may be missing: then the list must be read anew */
@@ -130,7 +131,7 @@ async function catchUp(
 
 /**
  * Tells whether all changes from `since` on can still be read: the database has the same history, its clock has not been set
- * back, and removed rows are recorded for long enough.
+ * back, and rows that were removed since then are still recorded.
  */
 function isFollowed({ history, since }: KnownRows, standing: Standing): boolean {
   return history === standing.history && since <= standing.now && since > standing.now - MAX_UNFOLLOWED_US;

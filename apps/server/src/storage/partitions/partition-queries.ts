@@ -157,7 +157,7 @@ export async function deleteSomeRowsOfDay(
 
 /**
  * Deletes up to `limit` of a system's rows of a day from the default partition, by a function of the table's owner, which
- * refuses days within the retention period. @returns how many
+ * deletes nothing of a day within the retention period. @returns how many
  */
 export async function deleteSomePastRows(
   db: Queryable,

@@ -14,6 +14,7 @@ import { judge, LagMeter, type Verdict } from "./replica.rules.ts";
 /** Why a replica is not read from: because of its position, or because it does not answer. */
 export interface LeftOut {
   readonly reason: Exclude<Verdict, "current"> | "unreachable";
+  /** The error's message when the replica is unreachable. */
   readonly detail?: string;
 }
 
@@ -105,7 +106,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
     leftOut: () => leftOut,
     lagMs: () => lag.lagMs(monotonic()),
     // Returns without a promise if it is already known that the replica has replayed the position.
-    reach: (position) => watch.reach(position, 0) === true || reach(position),
+    reach: (position) => watch.hasReached(position) || reach(position),
     failed,
     async examine(position) {
       const now = monotonic();
@@ -130,6 +131,8 @@ function withinTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
 
 /** Knows the position that a replica has replayed, from the latest report of one connection. */
 interface ReplayWatch {
+  /** Whether the latest report shows that the replica has replayed a position. */
+  hasReached(position: WrittenPosition): boolean;
   /** Whether the replica replays a position within `timeoutMs`. Calls that wait at the same time share statements. */
   reach(position: WrittenPosition, timeoutMs: number): boolean | Promise<boolean>;
   /** Returns the latest reported position. */
@@ -179,6 +182,7 @@ function createReplayWatch(ask: () => Promise<ReplayedPosition>, onFailed: (erro
     askWhileAwaited().catch(onFailed);
   };
   return {
+    hasReached,
     reach(position, timeoutMs) {
       if (hasReached(position)) return true;
       return new Promise((resolve) => {

@@ -127,7 +127,10 @@ export interface ReplicaStatus {
 export interface Replica {
   /** Returns a connection for a quick read, each time the next one; undefined when all are left out. */
   findForQuickRead(): ReplicaConnection | undefined;
-  /** Returns a connection for a read that may take long. No other read gets it until it is released. */
+  /**
+   * Returns a connection for a read that may take long; undefined when all are left out or in use. No other read gets it
+   * until it is released.
+   */
   reserveForFilteredRead(): ReplicaConnection | undefined;
   release(connection: ReplicaConnection): void;
   /** Whether a connection shows all commits that were acknowledged before this call. */

@@ -13,8 +13,8 @@ export interface NeglectedTable {
 /*
  * Three kinds of tables: those never analyzed; those with more than a tenth of the rows, and 1,000 rows, changed since the
  * last analysis; and those with more than a tenth of the pages not marked all-visible, where index-only scans must also read
- * rows. Autovacuum finds the first two kinds within a minute, but the third only after 20 % of new or changed rows
- * (2 % of new rides). Includes partitions. Excludes tables that this role may not vacuum.
+ * rows. Autovacuum finds the first two kinds within a minute, but the third, unless a migration has set less, only after
+ * 20 % of new or changed rows. Includes partitions. Excludes tables that this role may not vacuum.
  */
 const NEGLECTED = `
   from (
