@@ -1,10 +1,9 @@
 import { format } from "node:util";
 import { afterAll, afterEach } from "vitest";
 
-/**
- * Fails each test that writes to the console, because noise hides the messages of failures. Collects the texts of the
- * present test.
- */
+/* Fails each test that writes to the console, because noise hides the messages of failures. */
+
+/** What the present test has written. */
 const written: string[] = [];
 
 const methods = ["debug", "dir", "error", "info", "log", "table", "trace", "warn"] as const;

@@ -224,9 +224,10 @@ const vehicleLog: readonly InvariantText[] = [
 /** Returns SQL for the beginning of the quarter of an hour in which an instant lies. */
 const quarterOf = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
 
-// Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the hour that had not ended when rides
-// were last summed; the 24 hours that are compared end an hour before it. Leaves out hours that are to be summed again
-// (`sum_marks`), and hours with rides whose latest change has not been read for the sums (`is_unread`).
+// Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the hour that had not ended when changed
+// rides were last read for the sums; the 24 hours that are compared end an hour before it. Compares nothing until that hour
+// has been summed, too (`summed_to`). Leaves out hours that are to be summed again (`sum_marks`), and hours with rides whose
+// latest change has not been read for the sums (`is_unread`).
 const sums: readonly InvariantText[] = [
   [
     "ride_sums",
