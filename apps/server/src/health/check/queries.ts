@@ -145,7 +145,7 @@ const alerts: readonly InvariantText[] = [
     `select a.id from rider_alerts a left join stations s on s.system_id = $1 and s.id = a.closes_station
      where a.system_id = $1 and a.ended_at is null and a.closes_station is not null and s.status is distinct from 'offline'`,
   ],
-  // An alert that its feed lists no more ends ten minutes after it was opened, if not later: `MIN_OPEN_MS` in city/alerts.
+  // An alert that its feed lists no more ends at once, or ten minutes after it was opened if that is later (`MIN_OPEN_MS`).
   [
     "alert_times",
     "an alert ends when or after it was opened; when the clock ends it follows from its times, or its feed lists it no more",
@@ -224,10 +224,10 @@ const vehicleLog: readonly InvariantText[] = [
 /** Returns SQL for the beginning of the quarter of an hour in which an instant lies. */
 const quarterOf = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
 
-// Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the hour that had not ended when changed
-// rides were last read for the sums; the 24 hours that are compared end an hour before it. Compares nothing until that hour
-// has been summed, too (`summed_to`). Leaves out hours that are to be summed again (`sum_marks`), and hours with rides whose
-// latest change has not been read for the sums (`is_unread`).
+// Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the hour that had not ended when
+// changed rides were last read for the sums; the 24 hours that are compared end an hour before it. Compares nothing until
+// that hour has been summed, too (`summed_to`). Leaves out hours that are to be summed again (`sum_marks`), and hours with
+// rides whose latest change has not been read for the sums (`is_unread`).
 const sums: readonly InvariantText[] = [
   [
     "ride_sums",

@@ -64,8 +64,8 @@ function endpointResults(endpoints: EndpointOverview["endpoints"]): PartnerCheck
 }
 
 /**
- * Returns the facts of a key that the rules need. @param fallback requests in any 60 s for a partner's key without a limit of
- * its own
+ * Returns the facts of a key that the rules need.
+ * @param fallback requests in any 60 s for a partner's key without a limit of its own
  */
 export function factsOf(key: KeyRow, fallback: number, now: number): KeyFacts {
   const status = keyStatus(key, now);
