@@ -30,7 +30,7 @@ export interface Page {
   readonly finds?: readonly IdKind[];
   /** Views of the page that the palette suggests when the reader types one of their words. */
   readonly views?: readonly View[];
-  /** The path, below /docs, of the guide about the page: `errors`. */
+  /** The path, below /docs, of the guide about the page, perhaps with an anchor: `errors`. */
   readonly guide?: string;
   readonly load: () => Promise<ComponentType>;
 }

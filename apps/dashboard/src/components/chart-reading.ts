@@ -8,7 +8,7 @@ const DRAG_SLOP_PX = 6;
 interface ReadingOptions {
   readonly layout: Layout;
   readonly times: readonly string[];
-  /** Called with the range of time that the reader has selected. Undefined: the chart has no selection. */
+  /** Called with the range of time that the reader has selected. Undefined: the reader cannot select a range. */
   readonly onRange: ((from: string, to: string) => void) | undefined;
 }
 
@@ -23,7 +23,12 @@ export function useReading({ layout, times, onRange }: ReadingOptions) {
   const isChosen = at !== undefined && anchor !== undefined && anchor !== at;
   const range = isChosen ? { from: Math.min(at, anchor), to: Math.max(at, anchor) } : undefined;
   const reading: Reading = {
-    ...{ at, last, layout, canChoose: onRange !== undefined, setAt, setAnchor },
+    at,
+    last,
+    layout,
+    canChoose: onRange !== undefined,
+    setAt,
+    setAnchor,
     move: (index, isChoosing) => {
       if (last < 0) return;
       setAnchor(isChoosing && onRange !== undefined ? (anchor ?? at ?? last) : undefined);

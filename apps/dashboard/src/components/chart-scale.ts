@@ -8,8 +8,8 @@ export interface Series {
   /** One value for each of the chart's times; null: not known. */
   readonly values: readonly (number | null)[];
   /**
-   * `bars` and `area` are stacked. `line` and `before` are not: `before` draws the values that the other series are compared
-   * with.
+   * Default `bars`. `bars` and `area` are stacked. `line` and `before` are not: `before` draws the values that the other
+   * series are compared with.
    */
   readonly kind?: SeriesKind;
   /** The meaning of the series, which decides its colour. Undefined: the colour follows from the position of the series. */

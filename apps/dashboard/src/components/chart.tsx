@@ -32,7 +32,10 @@ interface ChartProps {
   readonly timeZone?: string | undefined;
   /** Marks events at points in time. */
   readonly notes?: readonly ChartNote[];
-  /** Called when the reader has selected a range of time, by dragging, or with Shift and the arrow keys and then Enter. */
+  /**
+   * Called when the reader has selected a range of steps, by dragging, or with Shift and the arrow keys and then Enter. `from`
+   * is the start of its first step, and `to` the end of its last.
+   */
   readonly onRange?: (from: string, to: string) => void;
 }
 

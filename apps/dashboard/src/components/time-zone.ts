@@ -28,8 +28,12 @@ function formatsIn(timeZone: string | undefined) {
     exact: format({ ...day, year: "numeric", ...clock, second: "2-digit" }),
     zone: format({ timeZoneName: "short" }),
     parts: format({
-      ...{ year: "numeric", month: "2-digit", day: "2-digit" },
-      ...{ ...clock, second: "2-digit", hourCycle: "h23" },
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      ...clock,
+      second: "2-digit",
+      hourCycle: "h23",
     }),
   };
 }

@@ -17,7 +17,7 @@ export function Shortcuts() {
   const [isShown, setShown] = useState(false);
   const pages = useLetters();
   const [, navigate] = useLocation();
-  // Until when a letter opens a page, after the key `g`.
+  // Until when a letter opens a page, after the key `g`, on the clock of `Event.timeStamp`.
   const goesUntil = useRef(0);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -133,11 +133,9 @@ function isButton(element: Element | undefined): boolean {
  * that next or previous row. Returns whether the page has rows with links.
  */
 function moveRow(step: 1 | -1): boolean {
-  const rows = [...document.querySelectorAll("main tbody tr")];
   const isSplit = document.querySelector(".split-list") !== null;
-  const links = (isSplit ? [...document.querySelectorAll(".split-list tbody tr")] : rows)
-    .map(rowLink)
-    .filter((link) => link !== null);
+  const rows = [...document.querySelectorAll(isSplit ? ".split-list tbody tr" : "main tbody tr")];
+  const links = rows.map(rowLink).filter((link) => link !== null);
   // The row with the focus, or the row whose page is open. Without either, the first row is next.
   const at = links.findIndex((link) => link.closest("tr")?.matches(":focus-within, [aria-current=true]"));
   const link = links[at === -1 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))];

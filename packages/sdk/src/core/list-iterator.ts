@@ -40,9 +40,7 @@ export function queryAt(
 ): Query {
   // At least `offset`: otherwise the page would lack the last item that the caller has got.
   const size = isIteration ? Math.max(filters.limit ?? MAX_PAGE_SIZE, offset) : filters.limit;
-  // True or undefined, so that `isBeginning && BEGINNING` is the time or undefined.
-  const isBeginning = since === "" || undefined;
-  const from = { changes_since: since || undefined, updated_since: isBeginning && BEGINNING };
+  const from = { changes_since: since || undefined, updated_since: since === "" ? BEGINNING : undefined };
   return { ...filters, ...(since !== undefined && from), cursor, page, limit: page ? limit : size };
 }
 

@@ -8,9 +8,9 @@ export type AlertFields = Partial<Alert> & Pick<Alert, "id">;
 
 /** Opens an alert, or changes an open one. */
 export function openAlert(city: City, fields: AlertFields): void {
-  const held = city.alerts.get(fields.id);
-  const open = held?.ended_at === null ? held : undefined;
-  const at = instant(timeOfChange(city.now(), held && Date.parse(held.updated_at), true));
+  const stored = city.alerts.get(fields.id);
+  const open = stored?.ended_at === null ? stored : undefined;
+  const at = instant(timeOfChange(city.now(), stored && Date.parse(stored.updated_at), true));
   const made = { ...blank.Alert, type: "other" as const, summary: fields.id, opened_at: at };
   const alert: Alert = { ...(open ?? made), updated_at: at, ...fields };
   city.alerts.set(alert.id, alert);

@@ -46,8 +46,8 @@ export function changeBike(
 
 /** Writes a bike, and updates the counters of the station that it leaves and of the station that it comes to. */
 export function writeBike(city: City, bike: BikeRecord): void {
-  const held = city.bikes.get(bike.reported.id);
-  const [before, after] = [held && shownBike(held), shownBike(bike)];
+  const stored = city.bikes.get(bike.reported.id);
+  const [before, after] = [stored && shownBike(stored), shownBike(bike)];
   city.bikes.set(after.id, bike);
   // Given counters, like a feed's, include a new bike already.
   const shifts = before === undefined ? [] : counterShifts(before, after);
@@ -64,11 +64,11 @@ export function writeBike(city: City, bike: BikeRecord): void {
   }
 }
 
-/** Puts the bikes of a removed station outside a station, at the same position. */
+/** Puts the bikes of a removed station outside a station: where they were reported, or else at the station's position. */
 export function moveBikesOut(city: City, { id, lat, lon }: Station): void {
   for (const bike of [...city.bikes.values()].filter(({ reported }) => reported.station_id === id)) {
-    const { lat: own, lon: ownLon } = bike.reported;
-    changeBike(city, bike, {}, { station_id: null, lat: own ?? lat, lon: ownLon ?? lon });
+    const { lat: ownLat, lon: ownLon } = bike.reported;
+    changeBike(city, bike, {}, { station_id: null, lat: ownLat ?? lat, lon: ownLon ?? lon });
   }
 }
 

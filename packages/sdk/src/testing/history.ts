@@ -51,7 +51,10 @@ export class RecordedStations<Recorded extends { readonly shown: Station }> exte
     const fold = foldHistory(bounds);
     fold.add(
       past.map(({ at, shown: { num_bikes_available: bikes, num_docks_available: docks, status } }): RecordedState => ({
-        ...{ at, bikes, docks, isOnline: status === "online" },
+        at,
+        bikes,
+        docks,
+        isOnline: status === "online",
       })),
     );
     return { station_id: id, step, time_zone: "UTC", data: fold.finish(this.#now()) };

@@ -72,15 +72,15 @@ export class Operator {
    */
   putStation(fields: StationFields): void {
     const city = this.#cityNow();
-    const held = city.stations.get(fields.id);
+    const stored = city.stations.get(fields.id);
     // Counters that a test gives with a new station are the start: later changes of bikes are added to them. A station
     // without them shows the count of its bikes.
-    const areCountersGiven = held?.areCountersGiven ?? fields.num_bikes_available !== undefined;
-    const counters = held !== undefined || areCountersGiven ? {} : countBikesAt(city, fields.id);
-    const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, ...fields };
-    const wasInstalled = described.is_installed || held?.wasInstalled === true;
-    const state = fields.status === undefined ? stateFromFlags(described, wasInstalled, held?.shown) : {};
-    const { docksBase = null } = held ?? {};
+    const areCountersGiven = stored?.areCountersGiven ?? fields.num_bikes_available !== undefined;
+    const counters = stored !== undefined || areCountersGiven ? {} : countBikesAt(city, fields.id);
+    const described = { ...(stored?.shown ?? newStation(fields.id)), ...counters, ...fields };
+    const wasInstalled = described.is_installed || stored?.wasInstalled === true;
+    const state = fields.status === undefined ? stateFromFlags(described, wasInstalled, stored?.shown) : {};
+    const { docksBase = null } = stored ?? {};
     const station = { shown: { ...described, ...state }, areCountersGiven, docksBase, wasInstalled };
     writeStation(city, withDocks(city, station, fields.num_docks_available), fields.updated_at);
   }
@@ -119,12 +119,12 @@ export class Operator {
    */
   putBike(fields: BikeFields): void {
     const city = this.#cityNow();
-    const held = city.bikes.get(fields.id);
+    const stored = city.bikes.get(fields.id);
     // A bike at a station has the station's position, unless `fields` has another.
     const location = fields.station_id === undefined ? {} : locationOf(city, fields.station_id);
     const updated_at = instant(city.now());
-    const reported = { ...(held?.reported ?? blank.Bike), ...location, updated_at, ...fields };
-    writeBike(city, { ride_id: null, reservation_id: null, ...held, reported });
+    const reported = { ...(stored?.reported ?? blank.Bike), ...location, updated_at, ...fields };
+    writeBike(city, { ride_id: null, reservation_id: null, ...stored, reported });
     releaseLostBike(city, fields.id);
   }
 
@@ -249,14 +249,14 @@ export class Operator {
    * Changes a station's status. @param change returns the new fields
    * @throws Error when there is no such station, or when it is removed and would not stay so
    */
-  #changeState(stationId: string, change: (held: StationRecord) => Partial<Station>): void {
+  #changeState(stationId: string, change: (stored: StationRecord) => Partial<Station>): void {
     const city = this.#cityNow();
-    const held = city.stations.get(stationId);
-    if (held === undefined) throw new Error(`there is no station ${stationId}`);
-    const after = change(held);
-    if (held.shown.status === "removed" && after.status !== "removed")
+    const stored = city.stations.get(stationId);
+    if (stored === undefined) throw new Error(`there is no station ${stationId}`);
+    const after = change(stored);
+    if (stored.shown.status === "removed" && after.status !== "removed")
       throw new Error(`station ${stationId} is removed`);
-    writeStation(city, { ...held, shown: { ...held.shown, ...after } });
+    writeStation(city, { ...stored, shown: { ...stored.shown, ...after } });
   }
 
   /** Ends or cancels a ride. @param location where its bike is then; undefined: where it was before the ride */
@@ -280,12 +280,12 @@ function newStation(id: string): Station {
 
 /**
  * Returns a station's status as it follows from its flags.
- * @param held the station so far; undefined: a new one, or one whose present status must not count
+ * @param stored the station so far; undefined: a new one, or one whose present status must not count
  */
-function stateFromFlags(flags: Station, was_installed: boolean, held: Station | undefined): StationState {
+function stateFromFlags(flags: Station, was_installed: boolean, stored: Station | undefined): StationState {
   // A test may give a station a status that this package does not know. The rule ignores such a status. A fake has no feed,
   // so no snapshot lacks the station.
-  return stationState(held as StationState | undefined, { ...flags, was_installed, absent_snapshots: 0 });
+  return stationState(stored as StationState | undefined, { ...flags, was_installed, absent_snapshots: 0 });
 }
 
 /**
@@ -294,24 +294,24 @@ function stateFromFlags(flags: Station, was_installed: boolean, held: Station | 
  */
 function writeStation(city: City, station: StationRecord, updatedAt?: string): void {
   const { id, status } = station.shown;
-  // Before `held` is read, because moving the bikes changes the stored station.
+  // Before `stored` is read, because moving the bikes changes the stored station.
   const moved = status === "removed" ? countersWithoutBikes(city, station.shown) : {};
-  const held = city.stations.get(id)?.shown;
-  const changesState = held !== undefined && held.status !== status;
-  const at = instant(timeOfChange(city.now(), held && Date.parse(held.updated_at), changesState));
+  const stored = city.stations.get(id)?.shown;
+  const changesState = stored !== undefined && stored.status !== status;
+  const at = instant(timeOfChange(city.now(), stored && Date.parse(stored.updated_at), changesState));
   const shown = { ...station.shown, ...moved, updated_at: updatedAt ?? at };
   city.stations.set(id, { ...station, shown });
-  const event = stationChangeEvent(held?.status ?? status, status);
+  const event = stationChangeEvent(stored?.status ?? status, status);
   if (event !== undefined) recordEvent(city, { event, occurred_at: at, data: shown });
 }
 
 /** Moves a station's bikes out of it. @returns the station's counters after that; none for a new station */
 function countersWithoutBikes(city: City, station: Station): Partial<Station> {
   moveBikesOut(city, station);
-  const held = city.stations.get(station.id)?.shown;
-  if (held === undefined) return {};
-  const { num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available } = held;
-  const { vehicle_types_available } = held;
+  const stored = city.stations.get(station.id)?.shown;
+  if (stored === undefined) return {};
+  const { num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available } = stored;
+  const { vehicle_types_available } = stored;
   return { num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available, vehicle_types_available };
 }
 

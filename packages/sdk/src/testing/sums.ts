@@ -44,20 +44,20 @@ const DAY_MS = 24 * HOUR_MS;
 export function summaryOf(city: City, query: Values): SystemSummary {
   const now = city.now();
   const { step, from, to } = readSummaryRange(query, now);
-  const length = { PT15M: QUARTER_MS, PT1H: HOUR_MS, P1D: DAY_MS }[step];
-  const first = Math.floor(from / length) * length;
+  const stepMs = { PT15M: QUARTER_MS, PT1H: HOUR_MS, P1D: DAY_MS }[step];
+  const first = Math.floor(from / stepMs) * stepMs;
   /** The hour from which on rides are known. */
-  const known = hourOf(Math.min(now, firstOf(city)));
+  const knownFrom = hourOf(Math.min(now, firstOf(city)));
   const data: SummaryStep[] = [];
-  for (let at = first; at < to; at += length) {
-    const isIn = (time: string | null) => time !== null && Date.parse(time) >= at && Date.parse(time) < at + length;
+  for (let at = first; at < to; at += stepMs) {
+    const isIn = (time: string | null) => time !== null && Date.parse(time) >= at && Date.parse(time) < at + stepMs;
     const rides = [...city.rides.values()].filter(({ status }) => status !== "cancelled");
-    const isNow = at <= now && now < at + length;
-    // Before the first known time the sums are null, not 0.
-    const isSummed = at < now && at + length > known;
+    const isNow = at <= now && now < at + stepMs;
+    // In the future, and before rides are known, the sums are null, not 0.
+    const isSummed = at < now && at + stepMs > knownFrom;
     data.push({
       from: instant(at),
-      to: instant(at + length),
+      to: instant(at + stepMs),
       rides_started: isSummed ? rides.filter((ride) => isIn(ride.started_at)).length : null,
       rides_ended: isSummed ? rides.filter((ride) => isIn(ride.ended_at)).length : null,
       fleet: isNow ? fleetOf(city) : null,

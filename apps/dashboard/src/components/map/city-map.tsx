@@ -205,7 +205,10 @@ function useScene(props: CityMapProps, hoveredId: string | undefined): Scene {
     zones: shownZones,
     flows: shownFlows,
     bikes: shownBikes,
-    ...{ shade, matching, selectedId, hoveredId },
+    shade,
+    matching,
+    selectedId,
+    hoveredId,
     hasStreets: tiles !== null && tiles !== undefined,
   };
 }
@@ -261,8 +264,11 @@ function useView({ shownAtFirst, size = { width: 640, height: 400 }, paint }: Vi
     cancelAnimationFrame(frame.current);
     frame.current = requestAnimationFrame(() => latest.current());
   };
-  const stop = () => [frame, motion].map(({ current }) => cancelAnimationFrame(current));
-  useEffect(() => () => void stop(), []);
+  const stop = () => {
+    cancelAnimationFrame(frame.current);
+    cancelAnimationFrame(motion.current);
+  };
+  useEffect(() => stop, []);
   const set = (next: Viewport | undefined) => {
     cancelAnimationFrame(motion.current);
     moved.current = next;

@@ -282,9 +282,8 @@ function drawStations(canvas: CanvasRenderingContext2D, frame: Frame): void {
   });
   const visible = placed.filter(({ at, radius }) => isNear(at, size, radius));
   for (const { drawn, at, radius } of visible) {
-    const share = scene.shade?.get(drawn.station.id);
     if (scene.shade !== undefined) {
-      drawShade(canvas, { at, radius, share: share ?? 0 }, colours);
+      drawShade(canvas, { at, radius, share: scene.shade.get(drawn.station.id) ?? 0 }, colours);
       continue;
     }
     canvas.globalAlpha = scene.matching?.has(drawn.station.id) === false ? FAINT : 1;
@@ -357,8 +356,10 @@ function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmpha
   const hasCounts = spacing >= ROOM_FOR_COUNTS_PX;
   const most = hasCounts ? MAX_NAMES : Math.round((size.width * size.height) / AREA_OF_NAME_PX);
   const taken: Box[] = visible.map(({ at, radius }) => ({
-    ...{ left: at.x - radius, right: at.x + radius },
-    ...{ top: at.y - radius, bottom: at.y + radius },
+    left: at.x - radius,
+    right: at.x + radius,
+    top: at.y - radius,
+    bottom: at.y + radius,
   }));
   const emphasized = visible.filter(isEmphasized);
   canvas.lineJoin = "round";
@@ -434,8 +435,9 @@ function drawStationName(
     bottom: at.y - LINE_PX / 2 + height,
   }));
   const fits = (box: Box) => box.left > 4 && box.right < size.width - 4 && !taken.some((other) => overlaps(other, box));
-  const box =
-    boxes.find(fits) ?? (isForced ? (boxes.find(({ right }) => right < size.width - 4) ?? boxes[1]) : undefined);
+  // A forced name may cover something, but on the right it should not be cut off by the edge of the map.
+  const forced = boxes.find(({ right }) => right < size.width - 4) ?? boxes[1];
+  const box = boxes.find(fits) ?? (isForced ? forced : undefined);
   if (box === undefined) return undefined;
   drawName(canvas, { name, left: box.left, top: at.y + 4, colour: colours.text }, colours);
   const counts = `${bikes} bikes · ${docks ?? "–"} docks`;

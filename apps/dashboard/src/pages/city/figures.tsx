@@ -52,7 +52,7 @@ function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] 
     {
       label: "Available",
       value: fleet?.available ?? undefined,
-      note: fleet && `${count(fleet.reserved)} reserved`,
+      note: fleet && `${countText(fleet.reserved)} reserved`,
       values: over((step) => step.fleet?.available),
       href: to("bikes", { vehicle_state: "available" }),
     },
@@ -67,7 +67,7 @@ function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] 
     {
       label: "Broken or missing",
       value: unusable ?? undefined,
-      note: fleet && `${count(fleet.disabled)} broken, ${count(fleet.missing)} missing`,
+      note: fleet && `${countText(fleet.disabled)} broken, ${countText(fleet.missing)} missing`,
       values: over((step) => step.fleet && (step.fleet.disabled ?? 0) + (step.fleet.missing ?? 0)),
       href: to("bikes", { vehicle_state: "non_operational" }),
     },
@@ -96,11 +96,11 @@ function stationTiles(
   }));
 }
 
-const count = (n: number | null) => Math.round(n ?? 0).toLocaleString("en");
+const countText = (n: number | null) => Math.round(n ?? 0).toLocaleString("en");
 
 function longText({ under_way_long: long, long_after_seconds: after }: Glance["rides"]): string {
   const hours = Math.round(after / 3_600);
-  return long === 0 ? `none longer than ${hours} h` : `${count(long)} longer than ${hours} h`;
+  return long === 0 ? `none longer than ${hours} h` : `${countText(long)} longer than ${hours} h`;
 }
 
 /** Returns the text about the station that has been empty or full for the longest time. */
@@ -121,6 +121,6 @@ function usualText({ today, before, usual_until_now: usual }: Glance["rides"]): 
   // The same weekday in earlier weeks, newest first. The newest is named only if it was a week ago.
   const [last] = before;
   const isLastWeek = last !== undefined && Date.parse(today.day) - Date.parse(last.day) === WEEK_MS;
-  const lastWeek = isLastWeek ? `, ${count(last.until_now)} a week ago` : "";
-  return `${comparedText(today.until_now, usual)}: usually ${count(usual)} by now${lastWeek}`;
+  const lastWeek = isLastWeek ? `, ${countText(last.until_now)} a week ago` : "";
+  return `${comparedText(today.until_now, usual)}: usually ${countText(usual)} by now${lastWeek}`;
 }

@@ -82,9 +82,10 @@ export function neighbour(
 ): RangeParameters | undefined {
   const today = dayOf(now, timeZone);
   if (range.period === undefined) {
-    const length = (Date.parse(range.to) - Date.parse(range.from)) * direction;
-    const [since, until] = [range.from, range.to].map((at) => iso(Date.parse(at) + length));
-    return Date.parse(since ?? "") >= now ? undefined : { range: "", to: "", since: since ?? "", until: until ?? "" };
+    const [from, to] = [Date.parse(range.from), Date.parse(range.to)];
+    const shiftMs = (to - from) * direction;
+    if (from + shiftMs >= now) return undefined;
+    return { range: "", to: "", since: iso(from + shiftMs), until: iso(to + shiftMs) };
   }
   // The last day of the range, which ends at the midnight after it.
   const last = dayOf(Date.parse(range.to) - 1, timeZone);

@@ -29,7 +29,7 @@ interface RewindProps {
 
 /**
  * Returns the positions of the slider: one for each quarter of an hour of the shown day. Today's last position is now.
- * `given` is the position of `at`.
+ * `start` is when the day begins, `last` the index of the last position, and `given` the position of `at`.
  */
 function positionsOf(at: string | undefined, timeZone: string) {
   const now = new Date().getTime();
@@ -42,7 +42,10 @@ function positionsOf(at: string | undefined, timeZone: string) {
   const last = Math.floor((end - start) / STEP_MS) + (isToday ? 1 : 0);
   const given = at === undefined ? last : Math.min(last, Math.max(0, Math.round((shown - start) / STEP_MS)));
   return {
-    ...{ day, isToday, start, last, given },
+    isToday,
+    start,
+    last,
+    given,
     instantOf: (position: number) =>
       isToday && position >= last ? undefined : new Date(start + position * STEP_MS).toISOString(),
     /** Returns the same time of day `count` days later; undefined if that is in the future. */
@@ -58,9 +61,9 @@ function positionsOf(at: string | undefined, timeZone: string) {
 
 /** A slider through a day of the city, in quarters of an hour. On today's slider, the end is now. */
 export function Rewind({ at, timeZone, onChange }: RewindProps) {
-  const day = positionsOf(at, timeZone);
-  const { last, instantOf } = day;
-  const [position, setPosition] = useResting(day.given, (next) => onChange(instantOf(next)));
+  const positions = positionsOf(at, timeZone);
+  const { last, instantOf } = positions;
+  const [position, setPosition] = useResting(positions.given, (next) => onChange(instantOf(next)));
   const [isPlaying, setPlaying] = usePlaying(position, last, setPosition);
   const place = instantOf(position);
   const text = place === undefined ? "Now" : cityText(place, timeZone, CLOCK);
@@ -90,7 +93,7 @@ export function Rewind({ at, timeZone, onChange }: RewindProps) {
         }}
       />
       <output class="rewind-time">{text}</output>
-      <DayChooser day={day} timeZone={timeZone} onChange={onChange} />
+      <DayChooser positions={positions} timeZone={timeZone} onChange={onChange} />
       {/* The button is always rendered, so that the slider keeps its length while it is dragged. */}
       <Button disabled={at === undefined} onClick={() => onChange(undefined)}>
         Back to now
@@ -100,10 +103,10 @@ export function Rewind({ at, timeZone, onChange }: RewindProps) {
 }
 
 interface DayChooserProps extends Pick<RewindProps, "timeZone" | "onChange"> {
-  readonly day: ReturnType<typeof positionsOf>;
+  readonly positions: ReturnType<typeof positionsOf>;
 }
 
-function DayChooser({ day: { isToday, start, onDay }, timeZone, onChange }: DayChooserProps) {
+function DayChooser({ positions: { isToday, start, onDay }, timeZone, onChange }: DayChooserProps) {
   return (
     <span class="rewind-day">
       <Button variant="quiet" label="The day before" onClick={() => onChange(onDay(-1))}>

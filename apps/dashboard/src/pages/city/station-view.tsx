@@ -83,10 +83,11 @@ interface DayProps {
 function useStationDay({ viewer, stationId, timeZone, at }: DayProps) {
   const now = new Date().toISOString();
   const day = dayOf(at ?? now, timeZone);
-  const [from, to] = [day, daysLater(day, 1)].map((each) => new Date(dayStart(each, timeZone)).toISOString());
+  const from = new Date(dayStart(day, timeZone)).toISOString();
+  const to = new Date(dayStart(daysLater(day, 1), timeZone)).toISOString();
   const params = { system_id: viewer.systemId, id: stationId };
   const { partnerId } = viewer;
-  const query = { from: from ?? "", to: to ?? "", step: STEP } as const;
+  const query = { from, to, step: STEP } as const;
   const history = useQuery({
     queryKey: ["city", viewer, "station", stationId, "day", day],
     queryFn: ({ signal }) =>
@@ -103,7 +104,7 @@ function useStationDay({ viewer, stationId, timeZone, at }: DayProps) {
         : api.partnerSums.typical({ params: { ...params, partner_id: partnerId }, signal }),
     staleTime: 600_000,
   });
-  return { day, from: from ?? "", history, typical };
+  return { day, from, history, typical };
 }
 
 /** A chart of a station's day, compared with its usual day. */

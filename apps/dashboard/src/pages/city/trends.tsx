@@ -95,10 +95,10 @@ function comparedSentence(
   before: readonly (number | null)[],
   range: TimeRange,
 ): string {
-  const known = before.filter((_, index) => rides[index] !== null);
-  const earlier = known.includes(null) ? 0 : sumOf(known);
-  if (earlier === 0) return `Started in each ${stepWord(range)}.`;
-  const compared = comparedText(sumOf(rides), earlier);
+  const earlier = before.filter((_, index) => rides[index] !== null);
+  const earlierSum = sumOf(earlier);
+  if (earlier.includes(null) || earlierSum === 0) return `Started in each ${stepWord(range)}.`;
+  const compared = comparedText(sumOf(rides), earlierSum);
   // `comparedText` returns "as many", "12 times as many", "8 % more" or "8 % fewer".
   const joined = `${compared.charAt(0).toUpperCase()}${compared.slice(1)} ${compared.endsWith("many") ? "as" : "than"}`;
   return `${joined} ${beforePhrase(range)}. Started in each ${stepWord(range)}.`;

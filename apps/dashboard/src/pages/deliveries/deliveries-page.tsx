@@ -165,7 +165,7 @@ function ListHeader({ target, filters, list, live, webhooks }: ListHeaderProps) 
   );
 }
 
-/** Chooses the webhook whose deliveries are shown, if there are several. */
+/** Chooses the webhook whose deliveries are shown. Renders nothing if the partner's only webhook is shown. */
 function WebhookChoice({ webhooks, endpointId }: Omit<DeliveryListProps, "access">) {
   const [search, setSearch] = useSearchParams();
   if (webhooks.length < 2 && webhooks[0]?.id === endpointId) return null;

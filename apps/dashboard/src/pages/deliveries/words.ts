@@ -73,12 +73,10 @@ export const statusChoices: readonly Choice[] = [
 ];
 
 /** The reasons of failures by which the list can be filtered. */
-export const failureChoices: readonly Choice[] = [
-  ...Object.entries(failures).map(([value, label]) => ({ value, label })),
-];
+export const failureChoices: readonly Choice[] = Object.entries(failures).map(([value, label]) => ({ value, label }));
 
 /** The types of events by which the list can be filtered. */
-export const eventChoices: readonly Choice[] = [...deliveryNames.map((event) => ({ value: event, label: event }))];
+export const eventChoices: readonly Choice[] = deliveryNames.map((event) => ({ value: event, label: event }));
 
 /** Returns `1 delivery` or `12 deliveries`. */
 export function countDeliveries(count: number): string {

@@ -26,8 +26,8 @@ interface ExportDialogProps {
   readonly form: "file" | "schedule";
   /** The month before the present one. */
   readonly lastMonth: string;
-  /** The options of an existing file, if it is to be made again. */
-  readonly choice?: ExportOptions;
+  /** The options of an earlier file, if it is to be made again. */
+  readonly earlier?: ExportOptions;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
@@ -46,14 +46,14 @@ interface Wanted {
 const DEFAULT_KEEP_MONTHS = "24";
 
 /** The dialog that orders a file, or sets a schedule. */
-export function ExportDialog({ systemId, form, lastMonth, choice, onClose, onDone }: ExportDialogProps) {
+export function ExportDialog({ systemId, form, lastMonth, earlier, onClose, onDone }: ExportDialogProps) {
   const isSchedule = form === "schedule";
   const [wanted, setWanted] = useState<Wanted>({
-    kind: choice?.kind ?? exportKinds[0],
-    month: choice?.month ?? lastMonth,
-    format: choice?.format ?? exportFormatNames[0],
-    privacy: choice?.privacy ?? exportPrivacyNames[0],
-    is_shared: choice?.is_shared ?? false,
+    kind: earlier?.kind ?? exportKinds[0],
+    month: earlier?.month ?? lastMonth,
+    format: earlier?.format ?? exportFormatNames[0],
+    privacy: earlier?.privacy ?? exportPrivacyNames[0],
+    is_shared: earlier?.is_shared ?? false,
     keep: DEFAULT_KEEP_MONTHS,
   });
   const { run, isPending } = useAction();

@@ -24,7 +24,7 @@ import { kindNames, leftOutText, sizeText } from "./words.ts";
 const POLL_MS = 2_000;
 
 /** The open dialog: its form and, for a file that is to be made again, the options of the earlier file. */
-type Open = { readonly form: "file" | "schedule"; readonly choice?: ExportOptions };
+type Open = { readonly form: "file" | "schedule"; readonly earlier?: ExportOptions };
 
 /** The page of open-data files, where the operator makes, shares, downloads and deletes them. */
 export function ExportsPage() {
@@ -40,7 +40,7 @@ export function ExportsPage() {
   });
   if (access === undefined) return <NotFoundPage />;
   const reload = () => void queries.invalidateQueries({ queryKey: ["exports", systemId] });
-  const again = (file: ShownExport) => setOpen({ form: "file", choice: file });
+  const again = (file: ShownExport) => setOpen({ form: "file", earlier: file });
   return (
     <div class="stack">
       <ExportsHeader canChange={access.canChange} onOpen={(form) => setOpen({ form })} />

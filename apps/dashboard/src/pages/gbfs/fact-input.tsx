@@ -143,7 +143,8 @@ function SelectInput(props: FactInputProps & { readonly choices: readonly Labell
   // The label of the published value: the empty choice shows what applies while none is chosen.
   const applies = choices.find((choice) => choice.value === published)?.label ?? shortText(published);
   // If the set id no longer exists, it stays in the list, so that the operator sees it and can choose another.
-  const all = value === "" || choices.some((choice) => choice.value === value) ? choices : [...choices, plain(value)];
+  const all =
+    value === "" || choices.some((choice) => choice.value === value) ? choices : [...choices, choiceOf(value)];
   return (
     <Field label={label} hint={sentence(hint)} error={useFactError(path)} required={props.required}>
       {(control) => (
@@ -160,12 +161,12 @@ function SelectInput(props: FactInputProps & { readonly choices: readonly Labell
   );
 }
 
-/** Returns the choice of a word of GBFS. */
-const plain = (word: string): Labelled => ({ value: word, label: inWords(word) });
+/** Returns a choice for a word of GBFS, or for an id that has no name. */
+const choiceOf = (word: string): Labelled => ({ value: word, label: inWords(word) });
 
 /** A list of the words that GBFS allows for the field. */
 function WordInput(props: FactInputProps) {
-  return <SelectInput {...props} choices={(props.type.words ?? []).map(plain)} />;
+  return <SelectInput {...props} choices={(props.type.words ?? []).map(choiceOf)} />;
 }
 
 const yesNo = [
@@ -258,7 +259,7 @@ function TextInput({ label, languageLabel, isLong, typed, placeholder, onChange,
 /** Checkboxes for a list of words, or of ids of existing things. */
 function CheckboxesInput({ type, path, label, hint, draft, published, onChange }: FactInputProps) {
   const known = useReferences(path);
-  const choices = known ?? (type.item?.words ?? []).map(plain);
+  const choices = known ?? (type.item?.words ?? []).map(choiceOf);
   const chosen = itemsOf(draft) as readonly string[];
   const applies = draft === undefined ? shortText(published) : undefined;
   return (

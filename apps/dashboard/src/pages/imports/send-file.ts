@@ -23,7 +23,7 @@ const MAX_TRIES = 8;
 /** The cache key of the progress of this tab's upload to a system. */
 export const sendingKey = (systemId: string) => ["upload-sending", systemId] as const;
 
-/** Stops the uploads of this tab, by system. */
+/** What stops this tab's latest upload to each system, by system id. */
 const stops = new Map<string, AbortController>();
 
 /** Stops this tab's upload to a system. */

@@ -58,7 +58,7 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
       return api.uploads.discard({ params: { system_id: systemId, id: upload?.id ?? "" }, body: {} });
     });
   // The service keeps one upload for each system: the next one can begin when the last one is over.
-  const hasRoom = upload === null || upload.state === "done" || upload.state === "failed";
+  const hasRoom = upload === null || isOver;
   const actions = canChange ? { act, discard, isPending } : undefined;
   return (
     <>

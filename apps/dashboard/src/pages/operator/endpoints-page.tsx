@@ -45,13 +45,6 @@ function Address({ url }: Pick<EndpointSummary, "url">) {
   return <code class="mono table-address">{url ?? "removed"}</code>;
 }
 
-const HELD: Column<EndpointSummary> = {
-  id: "held",
-  title: "Held",
-  align: "end",
-  cell: ({ held }) => waitingText(held),
-};
-
 function columnsFor(scope: PageScope): readonly Column<EndpointSummary>[] {
   return [
     {
@@ -81,7 +74,7 @@ function columnsFor(scope: PageScope): readonly Column<EndpointSummary>[] {
       isSecondary: true,
       cell: ({ oldest_due: at }) => <Time at={at} show="relative" none="–" />,
     },
-    HELD,
+    { id: "held", title: "Held", align: "end", cell: ({ held }) => waitingText(held) },
     {
       id: "log",
       title: "Log",

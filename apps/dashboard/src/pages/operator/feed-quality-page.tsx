@@ -27,7 +27,8 @@ export function FeedQualityPage() {
   if (data === undefined)
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   const tab = (id: string, label: string) => ({
-    ...{ id, label },
+    id,
+    label,
     content: () => <Checked key={id} systemId={access.systemId} source={id} />,
   });
   return (

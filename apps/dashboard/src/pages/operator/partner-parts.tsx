@@ -88,7 +88,7 @@ function WebhookPart({ systemId, id, url }: OfPartner) {
     queryFn: ({ signal }) => api.endpoints.list({ params: { system_id: systemId }, signal }),
   });
   const endpoints = (data?.data ?? []).filter(
-    ({ partner_id: partnerId, url: set }) => partnerId === id && set !== null,
+    ({ partner_id: partnerId, url: address }) => partnerId === id && address !== null,
   );
   const page = url.link(`/operator/endpoints/${encodeURIComponent(id)}`);
   const deliveries = url.link(`/partners/${encodeURIComponent(id)}/deliveries`);

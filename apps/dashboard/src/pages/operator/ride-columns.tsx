@@ -50,7 +50,9 @@ interface FleetLinkProps {
 export function FleetLink({ of, id, names, url, none }: FleetLinkProps): ComponentChildren {
   if (id === null) return <span class="muted">{none ?? "none"}</span>;
   // Rides and reservations have no names: the link shows their ids.
-  const name = { stations: names?.stations[id], bikes: names && bikeName(id, names.bikes[id]) }[of as string];
+  let name: string | undefined;
+  if (of === "stations") name = names?.stations[id];
+  if (of === "bikes") name = names && bikeName(id, names.bikes[id]);
   return (
     <Link href={url.link(`/operator/${of}/${encodeURIComponent(id)}`)} title={id}>
       {name ?? id}

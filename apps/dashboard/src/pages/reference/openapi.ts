@@ -23,7 +23,7 @@ export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  /** The scope that a key needs; undefined: any key is enough, the operator's key is needed, or none is. */
+  /** The scope that a key needs. Undefined: any key will do, only the operator's will, or the endpoint needs no key. */
   readonly scope: string | undefined;
   /** The anchor of the endpoint's description in the reference. */
   readonly anchor: string;

@@ -83,24 +83,24 @@ export function EventForm({ controls: { params, isPending, isStopped, act } }: C
   );
 }
 
-const MINUTE = 60;
-const HOUR = 3_600;
-const DAY = 86_400;
+const MINUTE_SECONDS = 60;
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 86_400;
 
 const leaps = [
-  [MINUTE, "1 minute"],
-  [5 * MINUTE, "5 minutes"],
-  [10 * MINUTE, "10 minutes"],
-  [30 * MINUTE, "30 minutes"],
-  [HOUR, "1 hour"],
-  [8 * HOUR, "8 hours"],
-  [DAY, "1 day"],
-  [7 * DAY, "7 days"],
+  [MINUTE_SECONDS, "1 minute"],
+  [5 * MINUTE_SECONDS, "5 minutes"],
+  [10 * MINUTE_SECONDS, "10 minutes"],
+  [30 * MINUTE_SECONDS, "30 minutes"],
+  [HOUR_SECONDS, "1 hour"],
+  [8 * HOUR_SECONDS, "8 hours"],
+  [DAY_SECONDS, "1 day"],
+  [7 * DAY_SECONDS, "7 days"],
 ] as const;
 
 /** A form that advances the clock of the sandbox. It shows whether the work that became due is done. */
 export function Clock({ controls: { params, activity, isPending, act } }: ControlsProps) {
-  const [seconds, setSeconds] = useState(String(10 * MINUTE));
+  const [seconds, setSeconds] = useState(String(10 * MINUTE_SECONDS));
   const { advanced_seconds: advanced, ready } = activity.clock;
   const advance = () =>
     act(async () => {
@@ -134,10 +134,10 @@ export function Clock({ controls: { params, activity, isPending, act } }: Contro
 /** Returns a duration as `1 d 2 h 10 min`. */
 function durationText(seconds: number): string {
   const parts = [
-    [Math.floor(seconds / DAY), "d"],
-    [Math.floor((seconds % DAY) / HOUR), "h"],
-    [Math.floor((seconds % HOUR) / MINUTE), "min"],
-    [seconds % MINUTE, "s"],
+    [Math.floor(seconds / DAY_SECONDS), "d"],
+    [Math.floor((seconds % DAY_SECONDS) / HOUR_SECONDS), "h"],
+    [Math.floor((seconds % HOUR_SECONDS) / MINUTE_SECONDS), "min"],
+    [seconds % MINUTE_SECONDS, "s"],
   ] as const;
   return parts
     .filter(([count]) => count > 0)

@@ -72,23 +72,25 @@ export function PlacesFields({ places, errorOf, onChange }: PlacesFieldsProps) {
 interface PreviewButtonProps {
   readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "preview">;
+  /** The typed rules of what is sent. */
   readonly what: Parameters<WebhookClient["preview"]>[0]["body"];
   readonly refusing: Refusals["refusing"];
 }
 
 /** A button that counts how many deliveries the typed settings would have sent in the last 24 hours. */
 export function PreviewButton({ target, client, what, refusing }: PreviewButtonProps) {
-  const [counted, setCounted] = useState<{ readonly of: string; readonly preview: WebhookPreview }>();
+  // The latest count, and the settings that it is about: it is hidden while other settings are typed.
+  const [counted, setCounted] = useState<{ readonly settings: string; readonly preview: WebhookPreview }>();
   const { run, isPending } = useAction();
-  const of = JSON.stringify(what);
+  const settings = JSON.stringify(what);
   const count = () =>
-    run(() => refusing(async () => setCounted({ of, preview: await client.preview({ ...target, body: what }) })));
+    run(() => refusing(async () => setCounted({ settings, preview: await client.preview({ ...target, body: what }) })));
   return (
     <div class="row">
       <Button pending={isPending} disabled={what.events.length === 0} onClick={() => void count()}>
         Preview
       </Button>
-      {counted?.of === of && <span role="status">{previewText(counted.preview)}</span>}
+      {counted?.settings === settings && <span role="status">{previewText(counted.preview)}</span>}
     </div>
   );
 }

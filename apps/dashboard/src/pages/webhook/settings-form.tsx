@@ -112,7 +112,9 @@ function useSendingRules(webhook: Webhook | null) {
   );
   const [perHour, onPerHour] = useState(webhook?.max_per_hour?.toString() ?? "");
   const what: SendingRules = {
-    ...{ events: [...chosen], places: placesOf(places), thresholds: thresholdsOf(thresholds) },
+    events: [...chosen],
+    places: placesOf(places),
+    thresholds: thresholdsOf(thresholds),
     max_per_hour: perHour === "" ? null : Number(perHour),
   };
   const choose = (event: string, isChosen: boolean) =>

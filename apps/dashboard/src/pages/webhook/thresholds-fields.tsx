@@ -28,7 +28,9 @@ const idsOf = (kind: "station" | "region", places: readonly string[]) =>
 /** Returns the thresholds of a webhook as the values of the form's fields. */
 export function givenThresholds(thresholds: readonly Threshold[]): GivenThreshold[] {
   return thresholds.map(({ count, fewer_than, for_minutes, station_ids, region_ids }) => ({
-    ...{ count, fewerThan: String(fewer_than), minutes: String(for_minutes) },
+    count,
+    fewerThan: String(fewer_than),
+    minutes: String(for_minutes),
     places: [...region_ids.map((id) => placeOf("region", id)), ...station_ids.map((id) => placeOf("station", id))],
   }));
 }

@@ -170,7 +170,9 @@ function OneWebhook(props: OneWebhookProps) {
       {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
       <StatusSection {...common} webhook={webhook} />
       <SettingsForm
-        {...{ ...common, otherNames, webhook }}
+        {...common}
+        otherNames={otherNames}
+        webhook={webhook}
         key={settingsOf(webhook)}
         events={catalogue}
         onSaved={(id, secretMade) => {

@@ -26,7 +26,10 @@ const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
 export interface DispatcherOptions {
   readonly target: URL;
   readonly secret: string;
-  /** The id of the event after which the listening begins; undefined: with the oldest, or the caller has no list. */
+  /**
+   * The id of the event after which the listening begins, for the dispatcher's checkpoint. Undefined: it begins with the
+   * oldest event, or the caller continues no list, as the command `fake` does.
+   */
   readonly start: string | undefined;
   /** Maximum deliveries in flight. */
   readonly concurrency: number;
