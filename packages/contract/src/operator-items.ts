@@ -70,7 +70,7 @@ function incompleteFields(given: PairedFields): [path: string, message: string][
   if (lat === undefined && lon !== undefined) needed("lat", "lon");
   if (lon === undefined && lat !== undefined) needed("lon", "lat");
   if (reason !== undefined) {
-    const reasons: readonly string[] | undefined = Object.entries(mdsReasons).find(([its]) => its === state)?.[1];
+    const reasons: readonly string[] | undefined = Object.entries(mdsReasons).find(([name]) => name === state)?.[1];
     if (state === undefined) needed("vehicle_state", "reason");
     else if (reasons === undefined) found.push(["reason", issueText("noReason", { state })]);
     else if (!reasons.includes(reason)) found.push(["reason", issueText("enum", { values: reasons.join(", ") })]);

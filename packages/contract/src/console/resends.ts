@@ -43,7 +43,7 @@ export type BulkResend = z.infer<typeof bulkResend>;
 
 const resendPath = partnerPath.extend({ resend_id: identifierParam });
 
-/** The cost of a request that selects deliveries: it reads as many rows as an export. */
+/** How many requests of the session's rate limit a selection of deliveries costs: it reads as many rows as an export. */
 const SELECTION_COST = 20;
 const selectionNeeds = (audience: "partner" | "operator") =>
   consoleNeeds(audience, "admin", { conflicts: ["conflict"], cost: SELECTION_COST });

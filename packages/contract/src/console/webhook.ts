@@ -304,7 +304,7 @@ const statusChanges = {
   },
 } as const;
 
-/** The cost of a preview, which reads the events of a whole day. */
+/** How many requests of the session's rate limit a preview costs: it reads the events of a whole day. */
 export const PREVIEW_COST = 20;
 
 /** Endpoints of a partner's webhooks. */

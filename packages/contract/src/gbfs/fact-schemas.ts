@@ -17,9 +17,8 @@ const positions = z.array(z.array(z.array(z.array(z.number()).min(2).max(3)).min
 const multiPolygon = z.object({ type: z.literal("MultiPolygon"), coordinates: positions }).strict();
 
 /**
- * Returns the zod schema of a fact.
- * @param isGiven whether the schema is for requests, in which a text may be a string, and fields of objects may be null
- * or absent
+ * Returns the zod schema of a fact's value.
+ * @param isGiven whether the schema is for requests, in which a text may also be a single string
  */
 function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
   const { kind, min, max, words = [], item, fields = {} } = type;
@@ -62,6 +61,7 @@ function objectOf(fields: Readonly<Record<string, Field>>, isGiven: boolean): z.
   return z.object(Object.fromEntries(shape) as z.ZodRawShape).strict();
 }
 
+/** Returns the fields of an object of facts, all optional. In requests (`isGiven`) a fact may be null, which removes it. */
 function shapeOf(facts: Facts, isGiven: boolean): z.ZodRawShape {
   return Object.fromEntries(
     Object.entries(facts).map(([name, { type, about }]) => {

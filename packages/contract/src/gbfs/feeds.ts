@@ -153,7 +153,14 @@ const countOfTypes = list(
 );
 
 const rentalMethods = [
-  ...["key", "creditcard", "paypass", "applepay", "androidpay", "transitcard", "accountnumber", "phone"],
+  "key",
+  "creditcard",
+  "paypass",
+  "applepay",
+  "androidpay",
+  "transitcard",
+  "accountnumber",
+  "phone",
 ] as const;
 
 /** Words that are upper case up to 2.0 and lower case since. */

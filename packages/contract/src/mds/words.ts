@@ -114,6 +114,6 @@ export const mdsTripEventTypes: ReadonlySet<MdsEventType> = new Set(["trip_start
 /** Tells whether a vehicle may change from one state to another by an event type. */
 export function isMdsTransition(before: MdsVehicleState, type: MdsEventType, after: MdsVehicleState): boolean {
   return mdsTransitions.some(
-    ({ from, type: its, to }) => its === type && to === after && (from as readonly string[]).includes(before),
+    ({ from, type: name, to }) => name === type && to === after && (from as readonly string[]).includes(before),
   );
 }

@@ -161,8 +161,11 @@ const systemFacts = {
 } satisfies FactsOf<"system">;
 
 const typeFacts = {
-  ...{ form_factor: "bicycle", propulsion_type: "electric_assist", max_range_meters: 60_000 },
-  ...{ return_constraint: "any_station", default_pricing_plan_id: "e-ride" },
+  form_factor: "bicycle",
+  propulsion_type: "electric_assist",
+  max_range_meters: 60_000,
+  return_constraint: "any_station",
+  default_pricing_plan_id: "e-ride",
 } satisfies FactsOf<"vehicle_type">;
 
 const regionFacts = {
@@ -173,13 +176,18 @@ const regionFacts = {
 } satisfies FactsOf<"region">;
 
 const stationFacts = {
-  ...{ post_code: "0150", city: "Oslo", rental_methods: ["key", "creditcard"], is_charging_station: true },
+  post_code: "0150",
+  city: "Oslo",
+  rental_methods: ["key", "creditcard"],
+  is_charging_station: true,
 } satisfies FactsOf<"station">;
 
 const bikeFacts = { vehicle_equipment: ["winter_tires"] } satisfies FactsOf<"bike">;
 
 const planFacts = {
-  ...{ currency: "EUR", price: 1, is_taxable: false },
+  currency: "EUR",
+  price: 1,
+  is_taxable: false,
   name: [{ text: "Single e-bike ride", language: "en" }],
   description: [{ text: "EUR 1.00 to unlock, then EUR 0.20 a minute", language: "en" }],
   per_min_pricing: [{ start: 0, rate: 0.2, interval: 1 }],
@@ -431,11 +439,15 @@ export const requestExamples: Examples = {
     },
   },
   SystemFactChanges: changeExample("Links to stations, and the app that they open", {
-    ...{ name: "City bikes", station_links: systemFacts.station_links, rental_apps: systemFacts.rental_apps },
+    name: "City bikes",
+    station_links: systemFacts.station_links,
+    rental_apps: systemFacts.rental_apps,
     phone_number: null,
   }),
   VehicleTypeFactChanges: changeExample("What a vehicle type costs, and where it may be left", {
-    ...{ name: "E-bike", default_pricing_plan_id: "e-ride", return_constraint: "any_station" },
+    name: "E-bike",
+    default_pricing_plan_id: "e-ride",
+    return_constraint: "any_station",
   }),
   RegionFactChanges: changeExample("A region's name in two languages", regionFacts),
   StationFactChanges: changeExample("How riders pay at a station", stationFacts),
