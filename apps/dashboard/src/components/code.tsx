@@ -26,7 +26,7 @@ export function Code({ text, label, wrap = true }: CodeProps) {
   );
 }
 
-/** A sentence of the dashboard, with the parts between backticks as code. */
+/** A sentence, with the parts between backticks as code. */
 export function Sentence({ children }: { readonly children: string }) {
   return <>{children.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
 }

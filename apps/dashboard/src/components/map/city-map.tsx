@@ -265,8 +265,7 @@ function useView({ shownAtFirst, size = { width: 640, height: 400 }, paint }: Vi
     frame.current = requestAnimationFrame(() => latest.current());
   };
   const stop = () => {
-    cancelAnimationFrame(frame.current);
-    cancelAnimationFrame(motion.current);
+    for (const request of [frame, motion]) cancelAnimationFrame(request.current);
   };
   useEffect(() => stop, []);
   const set = (next: Viewport | undefined) => {
@@ -303,8 +302,7 @@ function useView({ shownAtFirst, size = { width: 640, height: 400 }, paint }: Vi
     /** If a point is out of sight, moves to it and zooms in far enough to tell it from its neighbours. */
     show: ({ x, y }: Point) => {
       const now = view();
-      const isSeen = isInside(toScreen({ x, y }, now, size), size);
-      if (!isSeen) glideTo({ x, y, scale: Math.max(now.scale, STATION_SCALE) });
+      if (!isInside(toScreen({ x, y }, now, size), size)) glideTo({ x, y, scale: Math.max(now.scale, STATION_SCALE) });
     },
   };
 }

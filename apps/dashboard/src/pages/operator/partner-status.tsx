@@ -14,7 +14,7 @@ export function PartnerStatus({ partner: { status } }: { readonly partner: Pick<
   return <Status tone={tones[status] ?? "neutral"}>{status}</Status>;
 }
 
-/** The status of a partner's webhook; null: the partner has no webhook. */
+/** The most troubled status among a partner's webhooks: paused, then probing. Null: the partner has no webhook. */
 export function EndpointStatus({ status }: { readonly status: string | null }) {
   if (status === null) return <span class="muted">none</span>;
   return <Status tone={tones[status] ?? "neutral"}>{status}</Status>;
