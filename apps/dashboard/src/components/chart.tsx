@@ -33,8 +33,8 @@ interface ChartProps {
   /** Marks events at points in time. */
   readonly notes?: readonly ChartNote[];
   /**
-   * Called when the reader has selected a range of steps, by dragging, or with Shift and the arrow keys and then Enter. `from`
-   * is the start of its first step, and `to` the end of its last.
+   * Called when the reader has selected a range of steps, by dragging, or with Shift and the arrow keys and then Enter.
+   * `from` is the start of its first step, and `to` the end of its last.
    */
   readonly onRange?: (from: string, to: string) => void;
 }
