@@ -100,7 +100,7 @@ export interface AppOptions {
   readonly baseUrl: () => string;
   /** The limit of requests in any 60 s for keys without a limit of their own. */
   readonly rateLimit: number;
-  /** Counts requests over all processes. Default: counts in the memory of this process. */
+  /** The rate limits, which hold over all processes if possible. Default: each process counts in its own memory. */
   readonly rateLimits?: RateLimits;
   /** Milliseconds after which a ride under way counts as too long. Default: a day. */
   readonly longRideAfterMs?: number;
@@ -119,29 +119,30 @@ export interface AppOptions {
    */
   readonly outages?: OutageGate;
   /**
-   * Milliseconds of a clock that never goes back, by which requests without a valid key are counted. Default: `clock`.
+   * Milliseconds of a clock that never goes back, for what only this process counts, such as requests without a valid key.
+   * Default: `clock`.
    */
   readonly monotonic?: () => number;
   /** Concerns that `/readyz` lists in its response. */
   readonly concerns?: () => readonly string[];
-  /** The most connections that callers may have open at the same time. */
+  /** The most connections that callers may have open at the same time. Default: `DEFAULT_MAX_CONNECTIONS`. */
   readonly maxConnections?: number;
-  /** The most requests in any 60 s that an address may make without a key. */
+  /** The most requests in any 60 s that an address may make without a key. Default: `DEFAULT_PUBLIC_RATE_LIMIT`. */
   readonly publicRateLimit?: number;
-  /** Origins whose pages may read the partners' interface. */
+  /** Origins whose pages may read the partners' interface. Default: none. */
   readonly corsOrigins?: readonly string[];
   /** Whether the guides and the reference are served at /docs. Default: they are. */
   readonly docs?: boolean;
   /** Whether AI agents are answered at /mcp, by the Model Context Protocol. Default: they are. */
   readonly mcp?: boolean;
-  /** Contact for security reports, as a URI, in /.well-known/security.txt. */
+  /** Contact for security reports, as a URI, in /.well-known/security.txt. Undefined: there is no such file. */
   readonly securityContact?: string | undefined;
   /** The directory of export files. Default: a directory in `dataDir`. */
   readonly exportsDir?: string | undefined;
   readonly dataDir: string;
   /** Whether agencies are served: the Mobility Data Specification at /mds. Default: they are not. */
   readonly mds?: boolean;
-  /** The built pages, served at /dashboard. */
+  /** The built pages, served at /dashboard. Without them there is no dashboard. */
   readonly dashboard?: DashboardOptions;
   /** The mail server, and the address that mails are from. Undefined: no mail is sent. */
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
@@ -149,11 +150,14 @@ export interface AppOptions {
   /** The methods of signing in to the dashboard; passkeys and passwords by default. */
   readonly signInMethods?: readonly SignInMethod[];
   readonly identityProvider?: ProviderSettings | undefined;
-  /** The addresses that webhooks may be sent to. */
+  /** The addresses that webhooks may be sent to. Default: public addresses on port 443. */
   readonly webhooks?: AddressRules;
   /** The replica that reads may go to. Without it all reads go to the primary. */
   readonly replica?: ReplicaSettings | undefined;
-  /** Called with the error when a request could not be served because the database is unavailable. */
+  /**
+   * Called with the error when a request could not be served, or a compromised key not marked, because the database is
+   * unavailable.
+   */
   readonly onUnavailable?: (error: unknown) => void;
 }
 
@@ -247,7 +251,7 @@ function cityRoutes(
   };
 }
 
-/** Binds the interfaces other than the partners': for their sandboxes, for their agents, and for the operator's backend. */
+/** Binds the interfaces for sandboxes (/sandbox/v1), for AI agents (/mcp) and for the operator's backend (/operator/v1). */
 function bindInterfacesBeside(
   http: FastifyInstance,
   options: AppOptions,
@@ -269,7 +273,9 @@ function bindInterfacesBeside(
 /** Opens the connections for requests, which close with the application. */
 function openConnections(http: FastifyInstance, { db, logger, outages, activities }: AppOptions): RequestConnections {
   const connections = openRequestConnections({
-    ...{ connectionString: db.connectionString, outages, observer: activities },
+    connectionString: db.connectionString,
+    outages,
+    observer: activities,
     filteredStatementTimeoutMs: FILTERED_STATEMENT_TIMEOUT_MS,
     onConnectionLost: ({ message }) => logger.debug({ reason: message }, "idle database connection lost"),
   });
@@ -278,10 +284,10 @@ function openConnections(http: FastifyInstance, { db, logger, outages, activitie
   return connections;
 }
 
-/** Creates the memory of how many rides there are by hour and day, and begins to fill it once the application listens. */
+/** Creates this process's memory of past rides, and reads their days ahead of requests once the application listens. */
 function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMemory {
   const memory = createRideMemory(db, clock);
-  // The memory is filled in parallel with the first requests.
+  // Not awaited: the first requests are answered meanwhile.
   http.addHook("onListen", (done) => {
     learnRideDays(db, memory).catch(() => undefined);
     done();
@@ -311,7 +317,10 @@ function publishFeeds(
   bindContract(http, gbfsContract, gbfsRoutes({ db, clock, ids, baseUrl }, systems, pages));
 }
 
-// The modules are imported only if agencies are served, so that other services start faster.
+/**
+ * Returns the access tokens of agencies; undefined: agencies are not served. Imports the module only if they are, so that
+ * other services start faster.
+ */
 async function openAgencyTokens(
   { vital: db }: RequestConnections,
   { mds, clock, secrets }: AppOptions,
@@ -350,7 +359,7 @@ interface Caches {
   readonly gbfsPages: PageCache<KeptPage>;
 }
 
-/** Returns the caches that notifications of changes clear. */
+/** Creates the caches, and listens for the notifications that clear them. */
 function openCaches(
   http: FastifyInstance,
   { db, clock }: AppOptions,
@@ -455,7 +464,7 @@ function registerAuthorization(
     lastUses,
     compromisedKeys: { keys, limiter: compromises, refusedRequests, ...markingOfKeys(options) },
   });
-  // Simulated failures of sandboxes. The key, which is known from here on, tells whether its sandbox has any.
+  // Must come after the authorization, which finds the key: the key tells whether its sandbox has faults.
   simulateFaults(http, options);
 }
 

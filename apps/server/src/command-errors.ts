@@ -143,9 +143,9 @@ const commandErrors = {
 } as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
 
 /**
- * Messages for callers over HTTP that replace messages above which name commands of the command line, or do not begin with the
- * path of the field that is wrong, by which the dashboard shows them at their field. Those that /v1 returns too are the
- * contract's.
+ * Messages that callers over HTTP get instead of messages above. Most replace one that names a command of the command line,
+ * or one that does not begin with the path of the wrong field: the dashboard shows a message beside the field that it begins
+ * with. Messages that /v1 returns too are the contract's.
  */
 const pageMessages = {
   not_found: {
@@ -201,7 +201,9 @@ const pageMessages = {
   readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
 };
 
-/** The messages above, as types, by code and name: each is a union with its replacement, whose values it takes too. */
+/**
+ * The templates by name: each as a union with its replacement, so that `commandError` asks for the values of both.
+ */
 type Messages<Code extends keyof typeof commandErrors> = {
   readonly [Name in keyof (typeof commandErrors)[Code]]:
     | (typeof commandErrors)[Code][Name]
@@ -212,7 +214,7 @@ type Messages<Code extends keyof typeof commandErrors> = {
         : never);
 };
 
-/** Returns an error with one of the messages above, and with its replacement for the dashboard if there is one. */
+/** Returns an error with a message of `commandErrors`; its `httpMessage` is the replacement in `pageMessages`, if any. */
 export function commandError<Code extends keyof typeof commandErrors>(
   code: Code,
   ...[name, values]: TemplateArguments<Messages<Code>>

@@ -41,7 +41,7 @@ export type Config = Readonly<ReturnType<typeof readVariables>> & {
   readonly warnings: readonly string[];
 };
 
-/** The port of https. */
+/** The only port that webhooks may use by default. */
 const HTTPS_PORT: PortRange = { from: 443, to: 443 };
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -54,8 +54,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads one variable. A variable that is unset or invalid gets the fallback. `read(name, false, () => true)` tells whether
- * it is set.
+ * Reads one variable. A variable that is unset, empty or invalid gets the fallback; an invalid one makes `readConfig` throw
+ * in the end. `read(name, false, () => true)` tells whether a variable is set.
  */
 type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
 
@@ -157,11 +157,11 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     /** Requests that take longer are logged, with the time spent on each cause. 0: none is logged. */
     slowRequestMs: read("SLOW_REQUEST_MS", 1_000, integer(0, 600_000)),
     tracing: readTracing(read),
-    /** How long requests are accepted after a stop signal. Undefined: the command decides. */
+    /** How long requests are accepted after a stop signal. Undefined: 5 s, but 0 s for `start` and on a terminal. */
     drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration("0s", "5m"))),
     /** For how long the process may hang before it ends itself. */
     hangTimeoutMs: read("HANG_TIMEOUT", 60_000, duration("5s", "1d")),
-    /** The key with which `simulate` drives a service on another machine. */
+    /** The operator key of the service that `simulate --url` names. */
     operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
     /** Undefined: text on a terminal, JSON elsewhere. */
@@ -250,7 +250,7 @@ function readSignIn(read: Read, publicUrl: string | undefined, issues: string[])
   return { signInMethods, identityProvider: { issuer, clientId, clientSecret, name, emailDomains } };
 }
 
-/** Returns the GBFS feed that the service follows. Undefined: none. */
+/** Reads the GBFS feed that the service follows. Undefined: none. */
 function readFeed(read: Read) {
   const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
   const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration("1s", "1d"));
@@ -265,7 +265,7 @@ function readBackups(read: Read, path: (text: string) => string): BackupSchedule
   return directory === undefined ? undefined : { directory, intervalMs, keep };
 }
 
-/** Reads the addresses that webhooks may be sent to, in addition to public ones on port 443. */
+/** Reads which networks webhooks may be sent to in addition to public addresses, and the only ports that they may use. */
 function readAddressRules(read: Read): AddressRules {
   return {
     allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", parseNetworks(""), parseNetworks),
@@ -273,7 +273,7 @@ function readAddressRules(read: Read): AddressRules {
   };
 }
 
-/** Returns the mail server and the sender of mails. Undefined: no mail is sent. */
+/** Reads the mail server and the sender of mails. Undefined: no mail is sent. */
 function readMail(read: Read, publicUrl: string | undefined, issues: string[]) {
   const smtpUrl = read("SMTP_URL", undefined, optional(mailServerUrl));
   const from = read("MAIL_FROM", senderAt(publicUrl), optional(mailSender));

@@ -1,9 +1,9 @@
 const DAY_MS = 86_400_000;
-/** The numbers of a clock, with leading zeros, by their value. */
+/** The two digits of hours, minutes and seconds, and the three of milliseconds, by the number that they show. */
 const twoDigits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
 const threeDigits = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
 
-// The latest day and its text, because instants that are written one after the other are mostly of the same day.
+// The latest day, as its number since 1970, and the beginning of its instants up to the `T`. Kept because instants that are written one after the other are mostly of the same day.
 let day = NaN;
 let dayText = "";
 
@@ -12,9 +12,9 @@ let dayText = "";
  * @param milliseconds an integer, since 1970
  */
 export function isoInstant(milliseconds: number): string {
-  const itsDay = Math.floor(milliseconds / DAY_MS);
-  if (itsDay !== day) {
-    day = itsDay;
+  const wantedDay = Math.floor(milliseconds / DAY_MS);
+  if (wantedDay !== day) {
+    day = wantedDay;
     dayText = new Date(day * DAY_MS).toISOString().slice(0, -"00:00:00.000Z".length);
   }
   const time = milliseconds - day * DAY_MS;

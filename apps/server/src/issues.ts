@@ -17,7 +17,7 @@ const wholes = {
   item: { name: "the item", field: "field", where: " of the item" },
 } as const;
 
-/** JSON's names for the types that zod names. */
+/** The words for the types that zod names. */
 const typeNames: Readonly<Record<string, string>> = {
   string: "a string",
   number: "a number",
@@ -92,8 +92,8 @@ function valuesText(received: unknown, expected: readonly unknown[]): string {
 }
 
 /**
- * Returns what is wrong in zod's words. At present only a confirmation of a session, whose body has one of two forms,
- * has such an issue, and the dashboard sends no wrong one.
+ * Returns what is wrong in zod's words. Only the confirmation of a session, whose body has one of two forms, gives such an
+ * issue, and the dashboard sends no wrong one.
  */
 function otherwise(issue: ZodIssue): string {
   return `is invalid: ${issue.message}`;

@@ -5,7 +5,7 @@ import { escapeToOneLine } from "./printable.ts";
 
 export type { Logger } from "pino";
 
-/** Creates a logger that writes to stderr, because stdout is for results. */
+/** Creates a logger that writes to stderr, as text or as lines of JSON. Stdout is for the results of commands. */
 export async function createLogger({
   logLevel: level,
   logFormat,
