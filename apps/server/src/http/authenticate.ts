@@ -133,7 +133,7 @@ function addressOf(request: FastifyRequest): string {
   return request.transport?.address ?? "";
 }
 
-/** The sender of a request, as determined before the handler runs. */
+/** The key that a request was accepted with, and what is left of the key's rate. */
 export interface Caller {
   readonly key: KeyRow;
   readonly rate: RateDecision;
@@ -179,14 +179,14 @@ interface Endpoint {
   readonly parameterScopes?: EndpointMetadata["parameterScopes"];
   /** Whether the endpoint may be called over plain HTTP from any address. */
   readonly plainHttp: boolean;
-  /** The path as the contract writes it; undefined when the request has no endpoint. */
+  /** The path of the route, such as `/v1/rides/:id`; undefined when no route has the request's path and method. */
   readonly path: string | undefined;
 }
 
 /** The endpoints that were requested so far, by the `config` object of their routes. */
 const endpoints = new WeakMap<FastifyContextConfig, Endpoint>();
 
-/** Returns the endpoint that a request asks for. */
+/** Returns what the endpoint that a request asks for requires of its caller. */
 export function endpointOf(request: FastifyRequest): Endpoint {
   // Reads `routeOptions` once, because Fastify creates it at each access.
   const { config, url } = request.routeOptions;

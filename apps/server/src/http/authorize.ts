@@ -88,7 +88,7 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
   if (request.framingError !== undefined) throw request.framingError;
   const transport = options.transport(request.raw);
   request.transport = transport;
-  // Keys that others may have read: in the URL, and in credentials that were sent over plain HTTP.
+  // Keys that others may have read: those in the URL, and those in credentials that were sent over plain HTTP.
   const inUrl = keysInUrl(request.originalUrl);
   const inPlain = transport.secure ? [] : keysInCredentials(request.headers.authorization);
   if (inUrl.length > 0 || inPlain.length > 0) return refuseCompromisedKeys(inUrl, inPlain, transport, options);
@@ -133,7 +133,7 @@ function authorizeInner(
 /** Matches a JSON Web Token: it begins with a JSON object in Base64, so with `eyJ`. */
 const ACCESS_TOKEN = /^bearer (eyJ[\w-]*\.[\w-]+\.[\w-]+)$/i;
 
-/** A request to an endpoint that requires a key. */
+/** A request to an endpoint that requires a key, with what the endpoint requires (see `Endpoint` in authenticate.ts). */
 interface Asked {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -162,7 +162,10 @@ function limitRate(key: KeyRow, asked: Asked, options: AuthorizeOptions): Promis
   return applyDecision(key, decision, forbidden, asked, options);
 }
 
-/** Sends the caller its remaining rate, and rejects requests that exceed the rate or the key's scopes. */
+/**
+ * Sets the request's caller and the headers that tell its remaining rate. Rejects the request if it exceeds the rate or the
+ * key's scopes; otherwise records the key's use.
+ */
 function applyDecision(
   key: KeyRow,
   rate: RateDecision,
@@ -210,6 +213,7 @@ async function refuseCompromisedKeys(
   throw serviceError("invalid_parameter", "keyInUrl");
 }
 
+/** Returns the keys in an `Authorization` header, also in HTTP Basic credentials, which are encoded in Base64. */
 function keysInCredentials(header = ""): string[] {
   return keysInUrl(basicText(header) ?? header);
 }

@@ -110,8 +110,8 @@ function serveTiles(app: FastifyInstance, archive: MapArchive): void {
     const [z = NaN, x = NaN, y = NaN] = [request.params.z, request.params.x, request.params.y].map((text) =>
       /^\d{1,8}$/.test(text) ? Number(text) : NaN,
     );
-    // The sum is NaN if one of the three is.
-    if (Number.isNaN(z + x + y)) return sendError(reply, request, serviceError("not_found", "path"));
+    if (Number.isNaN(z) || Number.isNaN(x) || Number.isNaN(y))
+      return sendError(reply, request, serviceError("not_found", "path"));
     const tile = await archive.tile(z, x, y);
     reply.header("cache-control", FOREVER).header("x-content-type-options", "nosniff");
     return tile === undefined ? reply.code(204).send() : reply.header("content-type", archive.mediaType).send(tile);

@@ -36,13 +36,15 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   // and is not logged; all others become one only here.
   const isSimulated = known === error;
   if (code === "internal" && !isSimulated) request.log.error({ err: error, reqId: request.id }, "request failed");
+  const toMds = isMds(request);
+  const body = toMds ? mdsErrorJson(code, known.httpMessage) : errorJson(code, known.httpMessage);
   return (
     reply
       .code(errorCatalogue[code].status)
       .headers(known.headers)
-      .header("content-type", isMds(request) ? MDS_MEDIA_TYPE : "application/json")
+      .header("content-type", toMds ? MDS_MEDIA_TYPE : "application/json")
       // Sent as bytes: Fastify adds a charset to a text, and no hook can remove it when the router itself failed.
-      .send(Buffer.from((isMds(request) ? mdsErrorJson : errorJson)(code, known.httpMessage)))
+      .send(Buffer.from(body))
   );
 }
 

@@ -96,13 +96,16 @@ export const MAX_ITEMS = 200;
  * disk.
  */
 const MAX_OPEN = 2;
-/** Limits how many calls run alone at the same time. Too high: takes connections from other verbs. */
+/** Limits how many calls of a verb run alone at the same time. Too high: takes connections from other verbs. */
 const ALONE_CONCURRENCY = 4;
-/** Limits the calls of one owner that wait or run. Too high: a slow database delays other owners. */
+/** Limits the calls of one owner for a verb that wait or run. Too high: a slow database delays other owners. */
 export const MAX_CALLS_OF_OWNER = 1_000;
-/** Limits the calls of all owners together that wait or run. Too high: a slow database fills the memory with calls. */
+/** Limits all calls for a verb that wait or run. Too high: a slow database fills the memory with calls. */
 export const MAX_CALLS = 4_000;
-/** How long a call waits before it is rejected: about as long as a caller waits for a connection of the pool. */
+/**
+ * A call that has waited longer than this when its transaction begins is rejected. About as long as a caller waits for a
+ * connection of the pool.
+ */
 export const MAX_WAIT_MS = 5_000;
 
 /** A call that waits, and the promise of `run` that its outcome settles. */
@@ -248,7 +251,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
   async #serveAlone(): Promise<void> {
     this.#servingAlone++;
     while (!this.#alone.isEmpty) {
-      // Takes one call.
+      // Takes one call: each weighs 1, and the limit is 1.
       for (const { call, resolve, reject } of this.#alone.take(1, () => 1)) {
         await this.#options.runAlone(call).then(resolve, reject);
       }
@@ -304,7 +307,7 @@ function pathOf({ routeOptions: { url: route = "" }, params }: FastifyRequest): 
 
 /**
  * Runs a request's work in one transaction. With an `Idempotency-Key`, runs it only once however often the request is
- * repeated.
+ * repeated, and returns the first answer again.
  * @throws ServiceError `invalid_parameter` when the key is malformed; `idempotency_in_progress` or
  * `idempotency_key_reused`; any error of `work`, after which nothing was changed
  */

@@ -117,7 +117,7 @@ interface PageCall<Filters> {
   readonly paging: PagingQuery;
 }
 
-/** The parts of a list's envelope. */
+/** A page of a list: the parts of the JSON object that is sent around its items. */
 interface Envelope {
   /** The items' JSON texts, with commas between. */
   readonly items: string;
@@ -195,7 +195,7 @@ function checkpointsOf<Filters extends object>(
   return cursorPosition(cursors, scope, checkpointText);
 }
 
-/** Returns the checkpoint from which a walk that begins now is continued later. `standing` is the state of the changes. */
+/** Returns the checkpoint from which a walk that begins now is continued later. */
 async function checkpointOfNow({ watch, table }: FollowedList<never>, request: FastifyRequest): Promise<Checkpoint> {
   const standing = await watch.standing(table, partnerOf(request));
   return { since: nextSince(standing), history: standing.history };

@@ -27,7 +27,10 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
     onError: (error) => logger.warn({ err: error }, "requests were not logged"),
   });
   const budget = createDetailBudget();
-  /** Returns a refused request's details; undefined: the caller has used up its share, or the error is always the same. */
+  /**
+   * Returns a refused request's details. Undefined: the caller has used up its share, or the error is `rate_limited`, which
+   * is always the same.
+   */
   const details = (request: FastifyRequest, message: string): RefusedDetails | undefined => {
     if (request.errorCode === "rate_limited") return undefined;
     const { url, body, headers } = request;

@@ -1,14 +1,18 @@
 import type { ServiceError } from "@bikeshare/rules";
 
-/** How many answers may be open at the same time, each in one place, by one reader and in all. */
 interface PlacesOptions {
+  /** The most places of one reader. */
   readonly ofReader: number;
+  /** The most places of all readers together. */
   readonly inAll: number;
   /** Returns the error when no place is free. @param limit the limit that is reached */
   readonly refuse: (limit: number) => ServiceError;
 }
 
-/** Limits how many answers are open at the same time, because each takes memory until its reader has read it. */
+/**
+ * Limits how many answers are open at the same time, because each takes memory until its reader has read it. An open answer
+ * holds one place.
+ */
 export interface Places {
   /** Takes a place. @throws ServiceError when no place is free @returns a function that gives the place back */
   take(reader: string): () => void;

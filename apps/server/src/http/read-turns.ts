@@ -5,10 +5,10 @@ import { READ_CONNECTIONS } from "../storage/db/read-pool.ts";
 import { callerOf } from "./authenticate.ts";
 
 /**
- * The most reads of one partner that run at the same time, however many keys and connections it uses. Twice the database
- * connections for reads, because PostgreSQL works on one read of each while the next one is on its way; at least four,
- * because this process writes several answers while the only connection of a small machine works on. Too low: PostgreSQL is idle while a partner who polls fast waits. Too high: other partners' requests wait behind so many
- * reads.
+ * The most reads of one partner that run at the same time, however many keys and connections it uses. Two for each database
+ * connection for reads: PostgreSQL works on one while the next is on its way. At least four: on a small machine with a
+ * single connection, this process writes several answers while that connection works on. Too low: PostgreSQL is idle while a
+ * partner who polls fast waits. Too high: other partners' requests wait behind so many reads.
  */
 export const MAX_RUNNING_READS = Math.max(4, 2 * READ_CONNECTIONS);
 
@@ -19,7 +19,7 @@ interface Reads {
   readonly waiting: (() => void)[];
 }
 
-/** A hook that may answer a request itself, before the handler. */
+/** A route's own `onRequest` hook, which may answer the request instead of the handler. */
 type RequestHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => unknown;
 
 /**

@@ -127,7 +127,10 @@ export interface MeasuredRequestsOptions {
   readonly logger: { warn(detail: object, message: string): void };
 }
 
-/** Routes whose responses stay open as long as the reader likes. Not measured: their times say nothing about the service. */
+/**
+ * Routes whose responses stay open as long as the reader likes. They are neither counted nor logged as slow, because their
+ * times say nothing about the service.
+ */
 const STREAMS: ReadonlySet<string> = new Set(["live.partner"]);
 
 /**
@@ -137,7 +140,7 @@ const STREAMS: ReadonlySet<string> = new Set(["live.partner"]);
 export function measureRequests(app: FastifyInstance, options: MeasuredRequestsOptions): void {
   const { metrics, activities, tracer, clock, logger: log, slowRequestMs = 0 } = options;
   const slowRequests = createSlowRequests({
-    slowAfterMs: slowRequestMs || Infinity,
+    slowAfterMs: slowRequestMs === 0 ? Infinity : slowRequestMs,
     log,
     monotonic: () => performance.now(),
   });

@@ -219,8 +219,7 @@ export async function compressAnswers(app: FastifyInstance): Promise<void> {
     // Compressed requests are refused, because the plugin would go on unpacking beyond the maximum size of a body.
     globalDecompression: false,
     encodings: ["zstd", "br", "gzip"],
-    // Below this, headers and latency cost more than the bytes saved.
-    threshold: 1024,
+    threshold: MIN_COMPRESSED_BYTES,
     // Node's default of 11 saves a tenth more and takes 50 times as long: it suits files that are compressed once.
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
     zlibOptions: { level: 6 },

@@ -27,7 +27,7 @@ export interface HttpServerOptions {
 const HEADERS_TIMEOUT_MS = 15_000;
 /** Milliseconds that a request may take to arrive. Slow senders hold a connection little longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Milliseconds that a TLS handshake may take. Node's default of 120 s would let a silent caller hold connections. */
+/** Milliseconds that a TLS handshake may take. Node's default of 120 s would let silent callers hold connections for long. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds between two searches for requests that exceed these limits. Node's default of 30 s would double them. */
 const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
@@ -38,7 +38,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
  */
 const STALL_TIMEOUT_MS = 30_000;
 /**
- * Time for which an idle connection stays open. It exceeds the 60 s of load balancers, so that we never close a
+ * Milliseconds for which an idle connection stays open. It exceeds the 60 s of load balancers, so that we never close a
  * connection that a balancer is about to use.
  */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
@@ -78,7 +78,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       ? { https: { ...https, ...serverOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } }
       : { http: serverOptions }),
   }) as unknown as FastifyInstance; // with `https` Fastify gives its raw server another type, which no code here uses
-  // No path accepts this method. Otherwise Fastify would read the body before anything rejects the request.
+  // Fastify takes QUERY for a method with a body, which it would read before the request is rejected: no path here accepts
+  // QUERY. This makes it a method without a body.
   app.addHttpMethod("QUERY", { overrideExisting: true });
   const connections = followConnections(app.server);
   limitConnections(app.server, options);
@@ -104,10 +105,13 @@ function refuseSchemas(): never {
   throw new Error("A route has a schema of Fastify's. Give it one in the contract instead.");
 }
 
-/** For a year, browsers that have visited the service once use only https, even for http links. */
+/** Makes browsers that get it use only https with the service for a year (in seconds), even for http links. */
 const POLICY = "max-age=31536000";
 
-/** Sends `Strict-Transport-Security` with the answer to every readable request, for a listener that speaks TLS itself. */
+/**
+ * Sends `Strict-Transport-Security` with answers, for a listener that speaks TLS itself. Requests that are refused earlier,
+ * such as broken HTTP, get none.
+ */
 export function sendStrictTransport(app: FastifyInstance): void {
   app.addHook("onRequest", (_request, reply, done) => {
     reply.header("strict-transport-security", POLICY);
@@ -141,7 +145,7 @@ function answerConnect(server: Server, connections: Connections, nextRequestId: 
   });
 }
 
-/** Returns a whole HTTP response, for a connection on which Fastify has no request to answer. */
+/** Returns a whole HTTP response with the status 400, for a connection on which Fastify has no request to answer. */
 function answer(message: string, requestId: string, options: { readonly hasBody: boolean }): string {
   const body = errorJson("invalid_request", message);
   return [

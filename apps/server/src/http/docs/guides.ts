@@ -90,7 +90,7 @@ function guide(slug: string, title: string, summary: string, file = `docs/${slug
   return { slug, title, summary, file };
 }
 
-/** The directory of the documents: a copy in the published package, or else the root of the repository. */
+/** The copy of the documents in the published package. `ROOT`: this copy, or else the root of the repository. */
 const PACKED = join(import.meta.dirname, "files");
 const ROOT = existsSync(PACKED) ? PACKED : join(import.meta.dirname, "../../../../..");
 
@@ -142,7 +142,7 @@ const TITLE_SCORE = 20;
 /** Points for an entry that is the beginning of a guide. */
 const GUIDE_SCORE = 2;
 
-/** Returns a search entry for each section of the guides. */
+/** Returns a search entry for each section of the guides. The start page is not searched. */
 export function guideEntries(pages: ReadonlyMap<Guide, RenderedMarkdown>): SearchEntry[] {
   return guides.flatMap((page) => {
     const { sections = [] } = pages.get(page) ?? {};

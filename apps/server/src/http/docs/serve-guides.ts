@@ -139,9 +139,9 @@ function searchResults(query: string, hits: readonly SearchHit[]): string {
     : `<h1>${count} for “${shown}”</h1>\n${list}`;
 }
 
-/** The documents of the reference, to which the guides link and which are searched. */
 interface GuideOptions {
   readonly baseUrl: () => string;
+  /** The OpenAPI documents of the reference, to which the guides link and which are searched. */
   readonly partners: () => Promise<OpenApiDocument>;
   readonly feeds: () => Promise<OpenApiDocument>;
 }

@@ -101,7 +101,9 @@ function inputsOf({ parameters = [], requestBody }: Operation, document: OpenApi
     const text = withoutUrls(description) || (place === "path" ? "As answers give it" : "");
     return [
       {
-        ...{ argument, required, placement: { in: place, name } },
+        argument,
+        required,
+        placement: { in: place, name },
         schema: { ...schema, ...(text && { description: text }), ...(argument === "limit" && LIMIT) },
       },
     ];

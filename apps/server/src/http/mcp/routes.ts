@@ -101,7 +101,9 @@ function methodsOf(app: FastifyInstance, options: McpOptions, server: ServerInfo
       (message, request) => ({
         result: {
           protocolVersion: agreedVersion(message),
-          ...{ capabilities, serverInfo: server, instructions: instructionsFor(request, options) },
+          capabilities,
+          serverInfo: server,
+          instructions: instructionsFor(request, options),
         },
       }),
     ],

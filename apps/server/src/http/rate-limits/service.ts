@@ -128,7 +128,7 @@ interface ApiProcesses {
 }
 
 interface ApiProcessesOptions {
-  /** A name of this process that no other process has. */
+  /** An id of this process that no other process has. */
   readonly process: string;
   readonly onError: (error: unknown) => void;
   /** Called when the number of processes has changed. */
@@ -193,7 +193,9 @@ export function createSharedRateLimits(options: SharedLimitsOptions): RateLimits
  * The time until which a key is rejected without a look-up. A key is what a limiter counts by, such as the id of an API key.
  */
 interface Rejection {
+  /** The limit that was exhausted. With another limit, the key is looked up. */
   readonly limit: number;
+  /** Milliseconds of `monotonic`. */
   readonly until: number;
 }
 

@@ -94,7 +94,10 @@ export interface SharedWindowsOptions {
   readonly checkIntervalMs?: number;
 }
 
-/** Too high: a store that hangs slows every request. Too low: a store that forks to save its data counts as lost. */
+/**
+ * The default of `timeoutMs`. Too high: a store that hangs slows every request. Too low: a store that forks to save its data
+ * counts as lost.
+ */
 const TIMEOUT_MS = 50;
 const CHECK_INTERVAL_MS = 1_000;
 /** The most requests that wait at the same time. At 50 ms each, no process serves so many. */
@@ -129,8 +132,9 @@ export class SharedWindows {
   #isUsable = false;
   #isClosed = false;
   #waiting = 0;
-  /** The run of the store that counted the latest check. */
+  /** The run of the store at the latest successful check; undefined: no check has succeeded. */
   #run: { readonly id: string | undefined } | undefined;
+  /** When the store last lost its counts or its clock was changed, in milliseconds of `monotonic`. */
   #forgotAt = Number.NEGATIVE_INFINITY;
   /** How far the store's clock was ahead of our monotonic clock at the latest answer: a range. */
   #ahead: { readonly least: number; readonly most: number; readonly answeredAt: number } | undefined;
