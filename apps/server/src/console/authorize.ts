@@ -114,8 +114,8 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
 }
 
 /**
- * @throws ServiceError unless the caller has confirmed their identity within the last minutes, which is impossible in a
- * frame
+ * @throws ServiceError unless the caller has signed in or confirmed their identity within the last `CONFIRMATION_MINUTES`,
+ * which is impossible in a frame
  */
 export function requireConfirmed(session: FoundSession, now: number): void {
   if (session.isEmbedded) throw serviceError("forbidden", "embedded");

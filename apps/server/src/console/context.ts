@@ -65,8 +65,8 @@ export interface ConsoleContext extends SignInContext {
   readonly logger: { warn(fields: object, message: string): void };
 }
 
-/** The default of `longRideAfterMs`. */
-const DAY_MS = 86_400_000;
+/** The default of `longRideAfterMs`: a day. */
+const DEFAULT_LONG_RIDE_AFTER_MS = 86_400_000;
 
 /** The default of `webhooks`: public addresses on port 443. */
 const PUBLIC_ADDRESSES: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
@@ -106,7 +106,7 @@ interface ConsoleOptions extends Pick<
 export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
   const { mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
   const { signInMethods = ["passkey", "password"], identityProvider } = options;
-  const { clock, monotonic = clock, longRideAfterMs = DAY_MS } = options;
+  const { clock, monotonic = clock, longRideAfterMs = DEFAULT_LONG_RIDE_AFTER_MS } = options;
   return {
     ...options,
     longRideAfterMs,

@@ -226,8 +226,6 @@ function choiceOf({ ids, filters = {} }: ResendSelection): ResendChoice {
   return ids === undefined ? { filter: filterOf(filters) } : { ids };
 }
 
-type Routes = ConsoleRoutes;
-
 /**
  * Interval of heartbeats, and of the check of the session. Too low: sends more. Too high: proxies close connections
  * that are silent for a minute.
@@ -235,7 +233,7 @@ type Routes = ConsoleRoutes;
 const HEARTBEAT_INTERVAL_MS = 15_000;
 
 /** Routes that stream changes of deliveries as they happen. */
-export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] {
+export function liveRoutes({ db, clock, live }: ConsoleContext): ConsoleRoutes["live"] {
   return {
     partner: async ({ query, request, reply }) => {
       const { systemId, partnerId, person } = partnerCaller(request);

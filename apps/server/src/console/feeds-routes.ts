@@ -102,9 +102,18 @@ type Followed = Omit<Served<FeedSource>, "source" | "stations" | "bikes" | "miss
 
 /** The state of a source that no feed belongs to. */
 const noFeed: Followed = {
-  ...{ state: "no_feed", text: "Trip files or the operator's interface; there is no feed.", action: null, since: null },
-  ...{ location: null, interval_seconds: null, polled_at: null, published_id: null },
-  ...{ information_at: null, status_at: null, vehicles_at: null, feeds: [] },
+  state: "no_feed",
+  text: "Trip files or the operator's interface; there is no feed.",
+  action: null,
+  since: null,
+  location: null,
+  interval_seconds: null,
+  polled_at: null,
+  published_id: null,
+  information_at: null,
+  status_at: null,
+  vehicles_at: null,
+  feeds: [],
 };
 
 function followed(state: SourceState | undefined, now: number): Followed {
@@ -165,7 +174,7 @@ export function importRoutes(context: ConsoleContext): Routes {
 }
 
 /** Returns an import. @throws ServiceError when there is no such import */
-async function read(db: Queryable, request: Parameters<typeof consoleCaller>[0], id: string): Promise<ImportRow> {
+async function read(db: Queryable, request: ConsoleRequest, id: string): Promise<ImportRow> {
   const row = await findImport(db, consoleCaller(request).systemId, id);
   if (row === undefined) throw commandError("not_found", "import", { id });
   return row;
@@ -176,8 +185,8 @@ const SHOWN_ACTS = 20;
 
 async function detailOf(context: ConsoleContext, systemId: string, row: ImportRow): Promise<Served<ImportDetail>> {
   const { acts } = await searchActs(context, systemId, { subject: row.id, limit: SHOWN_ACTS });
-  const kept = await importReport(context.db, systemId, row.id);
-  const reasons = Object.entries(kept?.reasons ?? {}).map(([reason, count]) => ({ reason, count }));
+  const report = await importReport(context.db, systemId, row.id);
+  const reasons = Object.entries(report?.reasons ?? {}).map(([reason, count]) => ({ reason, count }));
   const { from, timeZone } = sourceOf(row);
   return {
     import: row,
@@ -186,13 +195,13 @@ async function detailOf(context: ConsoleContext, systemId: string, row: ImportRo
     acts: await shownActs(context.db, systemId, acts),
     obstacle: await obstacleOf(context, systemId, row),
     report:
-      kept === undefined
+      report === undefined
         ? null
         : {
             path: row.report,
             reasons: reasons.toSorted((a, b) => b.count - a.count),
             entries: reasons.reduce((sum, { count }) => sum + count, 0),
-            kept: kept.kept,
+            kept: report.kept,
           },
   };
 }
@@ -213,7 +222,7 @@ async function obstacleOf(
   }
 }
 
-/** Returns the sources of an import, from its record. */
+/** Returns the files or the address that an import read, and the time zone by which it read them, from its record. */
 function sourceOf({ detail }: ImportRow): { readonly from: string[]; readonly timeZone: string | null } {
   const { files, location, time_zone: zone } = (detail ?? {}) as Readonly<Record<string, unknown>>;
   const from: unknown[] = Array.isArray(files) ? files : [location];
@@ -250,7 +259,8 @@ export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQ
       );
       const asked = sources.find(({ name }) => name === source);
       if (source !== undefined && asked === undefined) throw commandError("not_found", "feedSource", { id: source });
-      // The system's own feed has the empty name among the kept results. It is checked anew when a description has changed.
+      // The system's own feed has the empty name among the kept results. It is checked anew when the operator has changed a
+      // description.
       const outcome =
         asked === undefined
           ? await checks.get(systemId, "", await descriptionsState(db, systemId), () => checkOwn(systemId))
@@ -272,7 +282,6 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
     status: 200 as const,
     body: { ...described, from: { ...described.from }, version: versionOf(described) },
   });
-  // `seen` below is the version of the description that the page has shown: another one must not be overwritten.
   const idOf = (id: string) => (id === NO_ID ? "" : id);
   return {
     feeds: async ({ request }) => ({ status: 200, body: { data: await feedsOf(context, systemOf(request)) } }),
@@ -287,7 +296,8 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
     get: async ({ params: { kind, id }, request }) =>
       answer(await describedOne<FactKind>(db, systemOf(request), kind, idOf(id))),
     set: async ({ params: { kind, id }, query: { seen }, body, request }) => {
-      // `describe` validates the changes.
+      // `seen` is the version of the description that the page has shown: `describe` overwrites no other one. It also
+      // validates the changes.
       const changes = body as FactChanges<FactKind>;
       return answer(await describe<FactKind>(acting(request), systemOf(request), kind, idOf(id), changes, seen));
     },

@@ -21,8 +21,8 @@ import { namesIn } from "./search/service.ts";
 type FleetRoutes = ConsoleRoutes["fleet"];
 
 /**
- * Routes of stations, bikes, rides and reservations for the operator: lists as partners get them, histories, and changes that
- * people make by hand.
+ * Routes of stations, bikes, rides and reservations for the operator: lists as partners get them, histories, and changes
+ * that people make by hand.
  * @param reads the context of the partners' lists, for the statements that both share
  */
 export function fleetRoutes(context: ConsoleContext, reads: RideContext, longReads: LongReads): FleetRoutes {
@@ -178,7 +178,7 @@ function listRoute<Position, Filters extends object>(
     const position = cursorPosition(cursorCipher, scope, list.position);
     const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
     const { items, next, total } = await list.read(readerOf(request), filters, asked);
-    const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes, which lack these fields
+    const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes: `namesIn` reads the ids of stations and bikes that are there
     const names = JSON.stringify(await namesIn(db, systemId, rows));
     const count = total === undefined ? "" : `,"total":${total}`;
     const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;

@@ -9,12 +9,10 @@ import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 
-type Routes = ConsoleRoutes;
-
 const HOUR_MS = 3_600_000;
 
 /** Routes of a partner's keys. */
-export function partnerKeyRoutes(context: ConsoleContext): Routes["partnerKeys"] {
+export function partnerKeyRoutes(context: ConsoleContext): ConsoleRoutes["partnerKeys"] {
   return {
     ...keyRoutes(context),
     list: async ({ request }) => {
@@ -40,7 +38,7 @@ export function partnerKeyRoutes(context: ConsoleContext): Routes["partnerKeys"]
 }
 
 /** Routes of all keys of a system, for the operator. */
-export function systemKeyRoutes(context: ConsoleContext): Routes["systemKeys"] {
+export function systemKeyRoutes(context: ConsoleContext): ConsoleRoutes["systemKeys"] {
   return {
     ...keyRoutes(context),
     list: async ({ query, request }) => {

@@ -16,10 +16,8 @@ import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import { type ConsoleContext, type LongReads, readerOf } from "./context.ts";
 
-type Routes = ConsoleRoutes;
-
 /** Routes of a system's partners, for the operator. */
-export function partnerRoutes(context: ConsoleContext, longReads: LongReads): Routes["partners"] {
+export function partnerRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["partners"] {
   return {
     list: async ({ request }) => {
       const partners = await longReads.hold(request, () => overviewsOf(context, consoleCaller(request).systemId));
@@ -47,7 +45,7 @@ export function partnerRoutes(context: ConsoleContext, longReads: LongReads): Ro
   };
 }
 
-function statusRoutes(context: ConsoleContext): Pick<Routes["partners"], "suspend" | "resume" | "remove"> {
+function statusRoutes(context: ConsoleContext): Pick<ConsoleRoutes["partners"], "suspend" | "resume" | "remove"> {
   return {
     suspend: async ({ params: { partner_id: id }, request }) => {
       const { systemId, actor } = consoleCaller(request);

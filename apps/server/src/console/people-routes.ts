@@ -8,13 +8,11 @@ import { invitationMail } from "./people/mails.ts";
 import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "./people/members.ts";
 import { invitationUrl, normalizedEmail } from "./people/people.rules.ts";
 
-type Routes = ConsoleRoutes;
-
 /** The answer of routes that only change something. */
 const done = { status: 200, body: {} } as const;
 
 /** Routes with which a partner's admins manage its people. */
-export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeople"] {
+export function partnerPeopleRoutes(context: ConsoleContext): ConsoleRoutes["partnerPeople"] {
   const contextOf = (request: ConsoleRequest) => actingAs(context, partnerCaller(request).actor);
   const scopeOf = (request: ConsoleRequest) => {
     const { systemId, partnerId } = partnerCaller(request);
@@ -34,7 +32,7 @@ export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeo
 }
 
 /** Routes with which the operator's admins manage the operator's people, and those of every partner of the system. */
-export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorPeople"] {
+export function operatorPeopleRoutes(context: ConsoleContext): ConsoleRoutes["operatorPeople"] {
   const contextOf = (request: ConsoleRequest) => actingAs(context, consoleCaller(request).actor);
   const scopeOf = (request: ConsoleRequest) => ({ systemId: consoleCaller(request).systemId, partnerId: undefined });
   return {

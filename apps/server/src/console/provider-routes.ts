@@ -31,13 +31,11 @@ import { confirmSession } from "./sessions/service.ts";
  * address; the provider sends the browser back to `finishAtProvider`, which acts for the purpose of the attempt.
  */
 
-type Routes = ConsoleRoutes;
-
 /** The routes that send a browser to the identity provider, and the route to which the provider sends it back. */
 interface ProviderRoutes {
-  readonly signIn: Pick<Routes["signIn"], "beginAtProvider" | "finishAtProvider">;
-  readonly account: Pick<Routes["account"], "connectIdentity">;
-  readonly session: Pick<Routes["session"], "confirmAtProvider">;
+  readonly signIn: Pick<ConsoleRoutes["signIn"], "beginAtProvider" | "finishAtProvider">;
+  readonly account: Pick<ConsoleRoutes["account"], "connectIdentity">;
+  readonly session: Pick<ConsoleRoutes["session"], "confirmAtProvider">;
 }
 
 export function providerRoutes(context: ConsoleContext): ProviderRoutes {

@@ -28,7 +28,10 @@ import {
 import { partnerSumsRoutes, stationRoutesOf, systemSumsRoutes } from "./stations-routes.ts";
 import { endpointRoutes, webhookRoutes } from "./webhook-routes.ts";
 
-/** Serves the API of the dashboard's pages. Ends its live streams before the server closes, because they would stay open. */
+/**
+ * Serves the API of the dashboard's pages. When the server is ready, continues undos of imports that an ended process left
+ * behind. Before it closes, interrupts undos, and ends the live streams, which would stay open.
+ */
 export function serveConsole(http: FastifyInstance, context: ConsoleContext, reads: RideContext): void {
   http.addHook("onReady", (done) => {
     context.undos.resume();
@@ -86,10 +89,8 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
   };
 }
 
-type Routes = ConsoleRoutes;
-
 /** Routes with which the operator acknowledges problems that checks found, and ends acknowledgements. */
-function checkRoutes(context: ConsoleContext): Routes["checks"] {
+function checkRoutes(context: ConsoleContext): ConsoleRoutes["checks"] {
   return {
     acknowledge: async ({ body: { until, ...what }, request }) => {
       const { systemId, actor } = consoleCaller(request);
@@ -105,7 +106,7 @@ function checkRoutes(context: ConsoleContext): Routes["checks"] {
 }
 
 /** Routes of a partner's overview. */
-function partnerOverviewRoutes(context: ConsoleContext, longReads: LongReads): Routes["partnerOverview"] {
+function partnerOverviewRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["partnerOverview"] {
   return {
     get: async ({ request }) => ({
       status: 200,
@@ -115,7 +116,7 @@ function partnerOverviewRoutes(context: ConsoleContext, longReads: LongReads): R
 }
 
 /** Routes of the operator's overview. */
-function systemOverviewRoutes(context: ConsoleContext, longReads: LongReads): Routes["systemOverview"] {
+function systemOverviewRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["systemOverview"] {
   return {
     get: async ({ request }) => ({
       status: 200,
@@ -125,12 +126,12 @@ function systemOverviewRoutes(context: ConsoleContext, longReads: LongReads): Ro
 }
 
 /** Routes of a partner's search. */
-function partnerSearchRoutes(longReads: LongReads): Routes["partnerSearch"] {
+function partnerSearchRoutes(longReads: LongReads): ConsoleRoutes["partnerSearch"] {
   return { search: searchRoute(longReads) };
 }
 
 /** Routes of the operator's search. */
-function systemSearchRoutes(longReads: LongReads): Routes["systemSearch"] {
+function systemSearchRoutes(longReads: LongReads): ConsoleRoutes["systemSearch"] {
   return { search: searchRoute(longReads) };
 }
 

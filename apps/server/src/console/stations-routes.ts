@@ -45,7 +45,7 @@ export function stationRoutesOf(
     const tiles = mapTiles === undefined ? null : { url: mapTiles.url, attribution: mapTiles.attribution };
     return { time_zone: timeZone, regions, tiles };
   };
-  // Builds the map once for all requests.
+  // Builds the map once for all requests, until the cache is cleared because stations have changed.
   const mapNow = (systemId: string): ReadyBody | Promise<ReadyBody> =>
     stationMaps.get(systemId, "map", async () => {
       const [stations, rest] = await Promise.all([stationsForMap(db, systemId), besidesStations(systemId)]);
@@ -92,7 +92,18 @@ function toMapped({
 }: Row): MappedStation {
   const { id, name, lat, lon, capacity, region_id, is_renting, is_returning, status, offline_reason } = row;
   return {
-    ...{ id, name, lat, lon, capacity, region_id, bikes, docks, is_renting, is_returning, status, offline_reason },
+    id,
+    name,
+    lat,
+    lon,
+    capacity,
+    region_id,
+    bikes,
+    docks,
+    is_renting,
+    is_returning,
+    status,
+    offline_reason,
     last_reported: at instanceof Date ? isoInstant(at.getTime()) : at,
   };
 }

@@ -34,14 +34,16 @@ import { withoutCredentials } from "./delivery-json.ts";
 
 /*
  * Routes of webhook endpoints, which the dashboard calls webhooks: `webhookRoutes` for a partner's own people,
- * `endpointRoutes` for the operator. Both share the changes of `webhookChanges`. `longReads.hold` runs reads that may take long
- * (`LongReads`).
+ * `endpointRoutes` for the operator. Both share the changes of `webhookChanges`. `longReads.hold` runs reads that may take
+ * long (`LongReads`).
  */
 
-/** The webhook and the person who changes it. */
+/** The person who makes a call, and what the call is about. */
 interface WebhookCaller {
   readonly personId: string;
+  /** The person, as the audit log names them. */
   readonly actor: string;
+  /** The partner, and the webhook that the call names; without `endpointRef`: its only one, or one to be added. */
   readonly scope: EndpointScope;
   /** A webhook that the operator has paused can be resumed or removed by the operator only. */
   readonly by: "partner" | "operator";
@@ -111,7 +113,7 @@ function ownPartner({ request }: Pick<OwnCall, "request">): WebhookCaller {
 /** A JSON schema of the OpenAPI document. */
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Returns the payload of each event for the pages: read from the partners' document, which the contract generates. */
+/** Returns each event's fields and an example, for the pages. Reads them from the OpenAPI document for partners. */
 const describeEvents: () => Promise<readonly EventDescription[]> = once(async () => {
   // Loaded when it is asked for: the generator is as large as the rest of the service.
   const { createOpenApiDocument } = await import("@bikeshare/contract/openapi");

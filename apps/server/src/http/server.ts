@@ -27,7 +27,7 @@ export interface HttpServerOptions {
 const HEADERS_TIMEOUT_MS = 15_000;
 /** Milliseconds that a request may take to arrive. Slow senders hold a connection little longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Milliseconds that a TLS handshake may take. Node's default of 120 s would let silent callers hold connections for long. */
+/** Milliseconds that a TLS handshake may take. Node's default of 120 s would let a silent caller hold connections. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds between two searches for requests that exceed these limits. Node's default of 30 s would double them. */
 const TIMEOUT_CHECK_INTERVAL_MS = 5_000;

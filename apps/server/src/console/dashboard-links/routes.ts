@@ -57,13 +57,14 @@ function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): Da
   return token === undefined ? link : { ...link, url: `${link.url}#${token}` };
 }
 
-interface Opened extends Pick<DashboardLinkRequest, "page"> {
+/** The page that a link opens. */
+interface LinkedPage extends Pick<DashboardLinkRequest, "page"> {
   readonly systemId: string;
   readonly partnerId: string;
 }
 
 /** Returns the page's URL. `linkOf` adds the token behind a `#`: browsers send that part to no server, so no log has it. */
-function addressOf(baseUrl: string, { systemId, partnerId, page = "overview" }: Opened): string {
+function addressOf(baseUrl: string, { systemId, partnerId, page = "overview" }: LinkedPage): string {
   const url = new URL(`/dashboard/embedded/partners/${encodeURIComponent(partnerId)}/${page}`, baseUrl);
   url.searchParams.set("system", systemId);
   return url.href;

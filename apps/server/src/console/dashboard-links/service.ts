@@ -10,9 +10,8 @@ import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
 import { deleteExpiredLinks, deleteLink, findEmbedded, insertLink, updateOpened } from "./queries.ts";
 
 /*
- * A dashboard link shows a partner's pages in a frame of the operator's own portal, to viewers who have no account here.
- * Opening the link begins a session. Link and session are one row, so a link opens once. Word:
- * docs/glossary.md#dashboard-link.
+ * A dashboard link (docs/glossary.md#dashboard-link) shows a partner's pages in a frame of the operator's own portal, to
+ * viewers who have no account here. Opening the link begins a session. Link and session are one row, so a link opens once.
  */
 
 const MINUTE_MS = 60_000;

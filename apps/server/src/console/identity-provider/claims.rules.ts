@@ -4,9 +4,9 @@ import { normalizedEmail } from "../people/people.rules.ts";
 /** A person's identity at the provider, from its signed token. */
 export interface Identity {
   readonly issuer: string;
-  /** The provider's own id of the account. */
+  /** The provider's own id of the account (the claim `sub`). */
   readonly subject: string;
-  /** In lower case; undefined: the provider has verified none. */
+  /** The mail address, in the form of `normalizedEmail`; undefined: the provider has verified none. */
   readonly email: string | undefined;
   /** The person's name at the provider; undefined when the provider sends none that can be stored. */
   readonly name: string | undefined;

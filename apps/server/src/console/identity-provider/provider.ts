@@ -145,8 +145,9 @@ export function createIdentityProvider(settings: ProviderSettings, clock: () => 
       // oxlint-disable-next-line no-restricted-properties -- the library checks with this clock whether a token has expired
       requireUsable(claims, Date.now());
       // When a token has no address, the userinfo endpoint may return it.
-      const asks = claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
-      const info = asks ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
+      const needsUserInfo =
+        claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+      const info = needsUserInfo ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
       return identityOf(issuer, tokens.id_token, { ...info, ...claims });
     },
     async signOutAddress(idToken, returnTo) {

@@ -65,7 +65,7 @@ export class LiveHub {
 
   /**
    * Adds a viewer, who first gets the events after `lastId`, or `gap` if they are no longer kept.
-   * @returns removes the viewer
+   * @returns a function that removes the viewer
    * @throws ServiceError `rate_limited` when there are too many
    */
   add(key: string, viewer: Viewer, lastId: string | undefined): () => void {
@@ -82,6 +82,7 @@ export class LiveHub {
     return () => this.#remove(key, viewer);
   }
 
+  /** Sends an event to the viewers of a topic, and keeps it; does nothing if nobody watches. */
   publish(key: string, name: string, data: unknown): void {
     const channel = this.#channels.get(key);
     if (channel === undefined) return;
@@ -116,11 +117,11 @@ export class LiveHub {
 
   #requireCapacity(key: string, personId: string): void {
     const watching = this.#channels.get(key)?.viewers.size ?? 0;
-    const own = [...this.#channels.values()].flatMap(({ viewers }) => [...viewers]);
+    const all = [...this.#channels.values()].flatMap(({ viewers }) => [...viewers]);
     const isTooMany =
       this.#viewers >= MAX_VIEWERS ||
       watching >= MAX_PER_KEY ||
-      own.filter((viewer) => viewer.personId === personId).length >= MAX_PER_PERSON;
+      all.filter((viewer) => viewer.personId === personId).length >= MAX_PER_PERSON;
     if (isTooMany) throw serviceError("rate_limited", "liveStreams", { limit: MAX_PER_PERSON, retryAfterSeconds: 10 });
   }
 }

@@ -66,6 +66,7 @@ interface SignInLimits {
   sweep(): void;
 }
 
+/** Milliseconds for which an attempt to sign in counts. */
 const WINDOW_MS = 15 * 60_000;
 /**
  * Limits attempts on one account: people mistype a few times. At most 960 attempts a day do not suffice to guess a password.

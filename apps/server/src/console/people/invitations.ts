@@ -165,7 +165,7 @@ export function openInvitation(context: CommandContext, token: string): Promise<
 interface Acceptance {
   /** The person whose session the browser brought, and that session. */
   readonly signedIn: AccountOwner | undefined;
-  /** The name of a new person. */
+  /** The name of a new person; undefined: the part of the address before the @. */
   readonly name: string | undefined;
 }
 

@@ -127,8 +127,8 @@ export interface AccountState {
 export type Opening = "takes_over" | "opens" | "needs_sign_in";
 
 /**
- * Returns the effect of opening a link. Asks of both proofs, the account's and the link's, whether they cover every membership
- * that the account will then have: those it has, and the link's.
+ * Returns the effect of opening a link. Asks of both proofs, the account's and the link's, whether they cover every
+ * membership that the account will then have: those it has, and the link's.
  */
 export function openingOf(
   link: Reach & { readonly proof: AddressProof | null },
