@@ -144,8 +144,8 @@ const commandErrors = {
 
 /**
  * Messages that callers over HTTP get instead of messages above. Most replace one that names a command of the command line,
- * or one that does not begin with the path of the wrong field: the dashboard shows a message beside the field that it begins
- * with. Messages that /v1 returns too are the contract's.
+ * or one that does not begin with the path of the wrong field: the dashboard shows a message beside the field that it
+ * begins with. Messages that /v1 returns too are the contract's.
  */
 const pageMessages = {
   not_found: {

@@ -3,7 +3,8 @@ const DAY_MS = 86_400_000;
 const twoDigits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, "0"));
 const threeDigits = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
 
-// The latest day, as its number since 1970, and the beginning of its instants up to the `T`. Kept because instants that are written one after the other are mostly of the same day.
+// The latest day, as its number since 1970, and the beginning of its instants up to the `T`. Kept because instants that are
+// written one after the other are mostly of the same day.
 let day = NaN;
 let dayText = "";
 

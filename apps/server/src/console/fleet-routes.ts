@@ -178,7 +178,7 @@ function listRoute<Position, Filters extends object>(
     const position = cursorPosition(cursorCipher, scope, list.position);
     const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
     const { items, next, total } = await list.read(readerOf(request), filters, asked);
-    const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes: `namesIn` reads the ids of stations and bikes that are there
+    const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes: `namesIn` reads whichever ids they have
     const names = JSON.stringify(await namesIn(db, systemId, rows));
     const count = total === undefined ? "" : `,"total":${total}`;
     const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;

@@ -7,8 +7,8 @@ import { callerOf } from "./authenticate.ts";
 /**
  * The most reads of one partner that run at the same time, however many keys and connections it uses. Two for each database
  * connection for reads: PostgreSQL works on one while the next is on its way. At least four: on a small machine with a
- * single connection, this process writes several answers while that connection works on. Too low: PostgreSQL is idle while a
- * partner who polls fast waits. Too high: other partners' requests wait behind so many reads.
+ * single connection, this process writes several answers while that connection works on. Too low: PostgreSQL is idle while
+ * a partner who polls fast waits. Too high: other partners' requests wait behind so many reads.
  */
 export const MAX_RUNNING_READS = Math.max(4, 2 * READ_CONNECTIONS);
 

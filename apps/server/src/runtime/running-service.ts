@@ -28,6 +28,7 @@ import { type Metrics, uncounted } from "../health/metrics/metrics.ts";
 import type { ActivityTracker } from "../health/tracing/activity.ts";
 import type { Tracer } from "../health/tracing/tracer.ts";
 import { linkEvents, openTracing } from "../health/tracing/tracing.ts";
+import type { DashboardOptions } from "../http/dashboard.ts";
 import { openRateLimits } from "../http/rate-limits/service.ts";
 import { stopAnswering } from "../http/stopping.ts";
 import { warnOfPlainListener } from "../http/transport.ts";
@@ -45,7 +46,7 @@ import type { AllSecrets } from "../storage/secrets/secrets.ts";
 import { readVersion } from "../version.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { explainListenFailure, requestsAt } from "./startup/checks.ts";
-import { type DashboardPages, readBranding } from "./startup/dashboard-pages.ts";
+import { type Branding, type DashboardPages, readBranding } from "./startup/dashboard-pages.ts";
 import { openMapTiles } from "./startup/map-tiles.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { startReservationSweeper, startWorkers } from "./workers.ts";
@@ -70,11 +71,11 @@ export interface ServeOptions {
   readonly newSecrets?: boolean;
   /** Whether no load balancer sends requests, so that stopping need not wait for one. Default: true on a terminal. */
   readonly isForTrying?: boolean;
-  /** Ends this process when it hangs. Without this function nothing watches for hangs. */
+  /** Called when background work of this process hangs; must end the process. Without it nothing watches for hangs. */
   readonly onHang?: () => void;
   /** The dashboard's pages. Without them there is no dashboard. */
   readonly dashboard?: DashboardPages;
-  /** Runs after the database is open and before requests are accepted. */
+  /** Runs once the database has its schema, a system and its secrets, before background work and requests begin. */
   readonly prepare?: (db: Database) => Promise<void>;
 }
 
@@ -169,7 +170,13 @@ function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts
   // The recipients of messages about problems. `CHAT_ROOM` stands for the chat room, whose URL is a secret.
   const addresses = [...(mail === undefined ? [] : alertMailTo), ...(alertWebhookUrl === undefined ? [] : [CHAT_ROOM])];
   return startChecks({
-    ...{ db, clock, ids, logger, onError, watch, addresses },
+    db,
+    clock,
+    ids,
+    logger,
+    onError,
+    watch,
+    addresses,
     checks: async () => [
       ...machineChecks(config, clock, machine),
       ...databaseChecks(db, config, clock),
@@ -213,7 +220,10 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   return secrets;
 }
 
-/** Makes sure that there is at least one system. @throws ConfigError when SYSTEM_ID is set and names none of the systems */
+/**
+ * Makes sure that there is at least one system.
+ * @throws ConfigError when SYSTEM_ID is set and names none of the systems, or as `offerRestore`
+ */
 async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
   const ids = (await systemsOf(db)).map((system) => system.system_id);
   if (ids.length === 0) {
@@ -291,30 +301,30 @@ async function answerRequests(
   { config, clock, ids, dashboard, isForTrying = process.stderr.isTTY }: ServeOptions,
   parts: ServiceParts,
 ): Promise<string> {
-  const { logger, secrets, conditions, outages, metrics, certificate, closers } = parts;
+  const { logger, secrets, conditions, outages, metrics, certificate, closers, activities, tracer } = parts;
   const db = holdDuringOutages(database, outages);
   // Without PUBLIC_URL the base URL is known only once the process listens.
   let url = config.publicUrl ?? "";
   const branding = await readBranding(config.branding);
-  if (dashboard !== undefined) closers.push(() => dashboard.close());
-  const mapTiles = dashboard && (await openMapTiles(config));
-  if (mapTiles?.archive !== undefined) closers.push(mapTiles.archive.close);
+  const servedDashboard = dashboard && (await openDashboard(dashboard, config, branding, closers));
   const rateLimits = await openRateLimits(db, { ...config, ...parts, ids, onRedisLost: metrics.http.redisLost });
   closers.push(() => rateLimits.close());
   const app = await buildApp({
     ...config,
-    ...{ db, clock, ids, logger, secrets, outages, rateLimits, branding },
-    ...{ activities: parts.activities, tracer: parts.tracer, monotonic: () => performance.now() },
+    db,
+    clock,
+    ids,
+    logger,
+    secrets,
+    outages,
+    rateLimits,
+    branding,
+    activities,
+    tracer,
+    monotonic: () => performance.now(),
     version: readVersion(),
     baseUrl: () => url,
-    ...(dashboard && {
-      dashboard: {
-        ...dashboard,
-        frameAncestors: config.frameAncestors,
-        mapTiles,
-        logo: branding.logo,
-      },
-    }),
+    ...(servedDashboard && { dashboard: servedDashboard }),
     metrics: metrics.http,
     concerns: () => concernsOf(parts.checkResults()),
     onUnavailable: conditions.of("answering requests").failed,
@@ -339,10 +349,24 @@ async function answerRequests(
   return url;
 }
 
-/** If HTTPS is served, makes the server use a renewed certificate within half a minute after its file changes. */
-function renewCertificate(app: App, { tls }: Config, { certificate, closers, ...reports }: ServiceParts): void {
+/** Returns the dashboard as the app serves it: its pages, the operator's logo and the map's tiles. */
+async function openDashboard(
+  pages: DashboardPages,
+  config: Config,
+  { logo }: Branding,
+  closers: Foundation["closers"],
+): Promise<DashboardOptions> {
+  closers.push(() => pages.close());
+  const mapTiles = await openMapTiles(config);
+  if (mapTiles?.archive !== undefined) closers.push(mapTiles.archive.close);
+  return { ...pages, frameAncestors: config.frameAncestors, mapTiles, logo };
+}
+
+/** If the service itself serves HTTPS, makes it use a renewed certificate within half a minute after its files change. */
+function renewCertificate(app: App, { tls }: Config, parts: ServiceParts): void {
+  const { certificate, closers } = parts;
   if (tls === undefined || certificate === undefined) return;
-  const following = followCertificate(app.http.server, tls, certificate, reports);
+  const following = followCertificate(app.http.server, tls, certificate, parts);
   closers.push(() => Promise.resolve(following.close()));
 }
 

@@ -100,7 +100,7 @@ interface WatchedService {
   readonly closers: (() => Promise<void>)[];
 }
 
-/** Watches this process, if `onHang` is given, and ends it when it hangs, so that its supervisor starts another one. */
+/** Watches this process for hangs, if `onHang` is given. `onHang` ends it, so that its supervisor starts another one. */
 function endIfHanging(
   { config, onHang }: { readonly config: Config; readonly onHang?: () => void },
   { logger, conditions, closers }: WatchedService,

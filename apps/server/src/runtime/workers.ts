@@ -161,7 +161,9 @@ function startSweepers({ db, clock, ids, conditions }: WorkersOptions): Work[] {
       ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
     }),
     startVehicleLogSweeper({
-      ...{ db, clock, ids },
+      db,
+      clock,
+      ids,
       systems: () => idsAtWork(db, clock),
       ...reporting("beginning vehicle logs", { quietMs: 5 * 60_000 }),
     }),
@@ -208,7 +210,7 @@ function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics):
   };
 }
 
-/** Follows the configured feed, which belongs to the deployment's one system. */
+/** Follows the configured feed, if there is one. It belongs to the deployment's one system: with several, the start fails. */
 async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const { db, config, clock, ids, logger, conditions } = options;
   if (config.gbfsSync === undefined) return undefined;
@@ -230,14 +232,12 @@ async function startExports({ db, config, clock, ids, logger, conditions }: Work
   // Imported only here, so that a process without background work starts faster.
   const { startExportWork } = await import("../feeds/exports/work.ts");
   return startExportWork({
-    ...{
-      db,
-      clock,
-      ids,
-      systems: () => idsAtWork(db, clock),
-      directory: exportsDirectory(config),
-      version: readVersion(),
-    },
+    db,
+    clock,
+    ids,
+    systems: () => idsAtWork(db, clock),
+    directory: exportsDirectory(config),
+    version: readVersion(),
     onMade: (system, { file_name: file, rows, bytes }) => logger.info({ system, file, rows, bytes }, "made an export"),
     ...reportingTo(conditions)("making exports", { quietMs: 5 * 60_000 }),
   });
@@ -247,9 +247,13 @@ async function startExports({ db, config, clock, ids, logger, conditions }: Work
 async function startUploads({ db, config, clock, ids, conditions }: WorkersOptions): Promise<Work> {
   // Imported only here, so that a process without background work starts faster.
   const { startUploadWork } = await import("../feeds/uploads/work.ts");
-  const directories = { spoolDirectory: spoolDirectory(config), reportsDirectory: reportsDirectory(config) };
   return startUploadWork({
-    ...{ db, clock, ids, systems: () => idsAtWork(db, clock), ...directories },
+    db,
+    clock,
+    ids,
+    systems: () => idsAtWork(db, clock),
+    spoolDirectory: spoolDirectory(config),
+    reportsDirectory: reportsDirectory(config),
     ...reportingTo(conditions)("importing files", { quietMs: 5 * 60_000 }),
   });
 }
@@ -274,7 +278,10 @@ async function idsAtWork(db: Database, clock: () => number): Promise<string[]> {
   return (await systemsAtWork(db, clock())).map(({ systemId }) => systemId);
 }
 
-/** Returns a function that gives a piece of background work its condition: for its failures, and for how its runs go. */
+/**
+ * Returns a function that gives a piece of background work, by its name, what it reports to: `onError` its failures, `watch`
+ * how its runs go. Both lead to the condition of that name.
+ */
 function reportingTo(conditions: Conditions) {
   return (work: string, options?: WorkOptions) => {
     const { failed, watch } = conditions.of(work, options);

@@ -6,8 +6,8 @@ import { findForOperator, findForPartner, listNames, listSubjectNames, type Sear
 
 /**
  * Limits the rows of a kind that are read for a name. Names have no index: a ride changes indexed columns of its bike, so
- * PostgreSQL would also write to an index of the bikes' numbers. Too low: items of a large system are not found by name. Too
- * high: each search takes long.
+ * PostgreSQL would also write to an index of the bikes' numbers. Too low: items of a large system are not found by name.
+ * Too high: each search takes long.
  */
 const MAX_ROWS = 50_000;
 /** Further words are ignored. */

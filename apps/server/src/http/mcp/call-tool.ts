@@ -70,8 +70,8 @@ function tooLong(length: number): string {
 }
 
 /**
- * Builds the request to the endpoint. An argument that the endpoint does not know is passed on, so that the endpoint refuses
- * it by name.
+ * Builds the request to the endpoint. An argument that the endpoint does not know is passed on, so that the endpoint
+ * refuses it by name.
  * @param args the arguments for the endpoint, without those of the tool's `view`
  * @param decided the query parameters that the tool's `view` sets
  * @returns a text: why the arguments do not fit

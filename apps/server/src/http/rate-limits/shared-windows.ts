@@ -95,8 +95,8 @@ export interface SharedWindowsOptions {
 }
 
 /**
- * The default of `timeoutMs`. Too high: a store that hangs slows every request. Too low: a store that forks to save its data
- * counts as lost.
+ * The default of `timeoutMs`. Too high: a store that hangs slows every request. Too low: a store that forks to save its
+ * data counts as lost.
  */
 const TIMEOUT_MS = 50;
 const CHECK_INTERVAL_MS = 1_000;

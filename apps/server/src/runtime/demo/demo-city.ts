@@ -32,7 +32,7 @@ const HISTORY = { rides: 140_000, days: 29 };
 const DAY_MS = 24 * 3_600_000;
 /** The days of the past that are written before the service starts: today and yesterday. */
 const FIRST_DAYS = 2;
-/** Too high: takes more memory. Too low: commits more often. */
+/** Rides that are written in one transaction. Too high: takes more memory. Too low: commits more often. */
 const RIDES_PER_TRANSACTION = 12_500;
 
 /** Tells whether a system has neither stations nor rides. */
@@ -62,20 +62,26 @@ interface RestOfPast {
 /**
  * Fills a system with the demo's city, with the operator as the source: 200 stations, 2,000 bikes and the rides of today and
  * yesterday. Each bike is where its last ride left it.
- * @param isAlive whether rides go on afterwards; if not, a bike of a ride under way is where the ride would have ended
+ * @param isSimulated whether rides go on afterwards; if not, a bike of a ride under way is where the ride would have ended
  */
-export async function fillWithDemoCity(context: DemoContext, systemId: string, isAlive: boolean): Promise<MadeCity> {
+export async function fillWithDemoCity(
+  context: DemoContext,
+  systemId: string,
+  isSimulated: boolean,
+): Promise<MadeCity> {
   const { db, clock } = context;
   const city = demoCity();
   const now = clock();
   const changes: StationChange[] = [];
   const history = makeHistory(city, createRandom(DEMO_SEED + 1), {
-    ...{ ...HISTORY, now, offsetMs: offsetOf(now) },
+    ...HISTORY,
+    now,
+    offsetMs: offsetOf(now),
     onChange: (change) => void changes.push(change),
   });
-  const placed = history.underWay.map(({ bike, from, to }) => [bike, isAlive ? from : to] as const);
+  const placed = history.underWay.map(({ bike, from, to }) => [bike, isSimulated ? from : to] as const);
   const { stations, bikes } = describeCity(city, new Map([...history.standing, ...placed]));
-  const underWay = isAlive ? history.underWay : [];
+  const underWay = isSimulated ? history.underWay : [];
   await describeDemo(context, systemId, city);
   // Uses one transaction each. Over HTTP at most 1,000 items would be taken at a time.
   assertAllDone(await upsertStations(context, systemId, stations));
@@ -141,10 +147,11 @@ function daysOf(rides: readonly CityRide[], changes: readonly StationChange[], n
   const indexOf = (at: number) => Math.floor((at - first) / DAY_MS);
   for (const ride of rides) days[indexOf(ride.startedAt)]?.rides.push(ride);
   const latest = new Map<string, PastState>();
+  /** The index of the day to which the changes have come. */
   let begun = 0;
   for (const change of changes) {
     // Begins each day up to that of the change with the states in which the day before ended.
-    for (; begun < indexOf(change.at);) {
+    while (begun < indexOf(change.at)) {
       const day = days[++begun];
       for (const state of latest.values()) day?.states.push({ ...state, at: day.since });
     }

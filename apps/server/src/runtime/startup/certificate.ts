@@ -79,13 +79,14 @@ export interface CertificateWatchOptions {
   readonly certificate: Certificate;
   /** Switches to a new certificate. */
   readonly use: (certificate: Certificate) => void;
-  /** Called when the files are valid, changed or not. */
+  /** Called after each read of valid files, changed or not. */
   readonly onRead?: () => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Too high is harmless, since certificates are renewed weeks before they expire. Too low: reads two small files more often.
+ * Milliseconds between two reads of the files. Too high is harmless, since certificates are renewed weeks before they expire.
+ * Too low: reads two small files more often.
  */
 const POLL_INTERVAL_MS = 30_000;
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { setPriority } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { type Config, ConfigError } from "../../config.ts";
 
 /* The dashboard's pages and their branding. In the repository, the pages are built when they are missing or old. */
@@ -64,8 +64,9 @@ export interface DashboardPagesOptions {
   readonly sourceDirectory?: string;
 }
 
-/** The directories of the built pages in the published package, and of their sources in the repository. */
+/** The directory of the built pages in the published package. */
 const PACKED_DIRECTORY = join(import.meta.dirname, "../../dashboard");
+/** The directory of the pages' sources in the repository. */
 const SOURCE_DIRECTORY = join(import.meta.dirname, "../../../../dashboard");
 /** The sources of the pages; `dist/` is beside them. */
 const SOURCE_FILES = ["index.html", "package.json", "vite.config.ts"];
@@ -94,7 +95,7 @@ export function openDashboardPages(options: DashboardPagesOptions): DashboardPag
   let ready: Promise<void> | undefined;
   const makeReady = async () => {
     try {
-      const took = await buildWhenOld(sourceDirectory, (args) => runBuilder(builder, args, builds));
+      const took = await buildWhenOld(sourceDirectory, (args) => runBuilder(builder, sourceDirectory, args, builds));
       if (took !== undefined) note(`The dashboard's pages were missing or old: built in ${took}.`);
     } catch (error) {
       if (!isClosed) note(`The dashboard's pages could not be built: ${String(error)}`);
@@ -154,11 +155,18 @@ async function modifiedAt(file: string): Promise<number> {
   return found?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 }
 
-/** Runs the builder once. @param running the processes that run, to which this one is added until it ends */
-function runBuilder(builder: string, args: readonly string[], running: Set<ChildProcess>): Promise<void> {
+/**
+ * Runs the builder once in the sources' directory.
+ * @param running the processes that run, to which this one is added until it ends
+ */
+function runBuilder(
+  builder: string,
+  sourceDirectory: string,
+  args: readonly string[],
+  running: Set<ChildProcess>,
+): Promise<void> {
   const child = spawn(process.execPath, [builder, ...args], {
-    // The sources' directory, below which the builder is at node_modules/vite/bin/vite.js.
-    cwd: dirname(dirname(dirname(dirname(builder)))),
+    cwd: sourceDirectory,
     stdio: ["ignore", "ignore", "pipe"],
   });
   running.add(child);

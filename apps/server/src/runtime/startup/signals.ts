@@ -18,7 +18,7 @@ interface ParentLink {
   readonly parent: number;
 }
 
-/** Cheap: a poll is a few reads of /proc. */
+/** Milliseconds between two looks at the chain. Each is a few reads of /proc. */
 const POLL_INTERVAL_MS = 1_000;
 
 /**
@@ -111,9 +111,9 @@ export interface SignalsOptions {
 const SAME_SIGNAL_MS = 500;
 
 /**
- * Stops gracefully on SIGTERM, SIGINT, SIGHUP and the end of the launcher, and at once on a second SIGTERM or SIGINT. A
- * SIGHUP never counts as the second signal, because closing terminals, and some supervisors, send it together with another
- * signal.
+ * Returns the signals of a command, to which it listens from the first call of `untilStopped` on. SIGTERM, SIGINT, SIGHUP and
+ * the end of the launcher ask for a graceful stop; a second SIGTERM or SIGINT ends the process at once. A SIGHUP never counts
+ * as the second signal, because closing terminals, and some supervisors, send it together with another signal.
  */
 export function createSignals({ source, watchLauncher: watch, monotonic }: SignalsOptions): Signals {
   return {

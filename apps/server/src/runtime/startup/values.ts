@@ -1,6 +1,9 @@
 import { issueText } from "@bikeshare/contract";
 
-// Parsers of the values of environment variables. A parser throws an Error whose message says what the value must be.
+/*
+ * Parsers of the values of environment variables; some also read options of commands. A parser throws an Error whose message
+ * says what the value must be.
+ */
 
 /** Widens the type of a parser for variables that may be unset. */
 export function optional<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
@@ -67,9 +70,9 @@ function hasCredentials({ username, password }: URL): boolean {
 /** Parses a base URL, and returns it without slashes at its end. */
 export function baseUrl(text: string): string {
   const url = URL.parse(text);
-  const whole =
+  const isWhole =
     url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && !hasCredentials(url);
-  if (!whole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
+  if (!isWhole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
   return text.replace(/\/+$/, "");
 }
 
