@@ -146,9 +146,9 @@ async function examine(context: CliContext): Promise<Result> {
   return {
     object: {
       ok: failures.length === 0,
-      checks: results.map(({ check, status, detail, fix, acknowledged }) => ({
-        ...{ check, status, detail, fix, acknowledged },
-      })),
+      checks: results.map(({ check, status, detail, fix, acknowledged }) => {
+        return { check, status, detail, fix, acknowledged };
+      }),
     },
     table: table(results, columns, "No checks."),
     notes: results.flatMap(({ check, fix }) => (fix === undefined ? [] : [`${check}: ${fix}`])),

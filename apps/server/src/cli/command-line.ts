@@ -185,8 +185,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
 
 async function loadImports(): Promise<Register> {
   const { registerImportGbfs } = await import("./gbfs.ts");
-  const { registerImportTrips } = await import("./imports.ts");
-  const { registerImports } = await import("./imports.ts");
+  const { registerImports, registerImportTrips } = await import("./imports.ts");
   return below("import", "import data", (imports, cli) => {
     registerImportGbfs(imports, cli);
     registerImportTrips(imports, cli);

@@ -69,11 +69,15 @@ function outOption() {
   return option("--out <folder>", "where to write the file and its manifest", String).default(".");
 }
 
+/** The file that the user asks for. */
 interface Wanted {
   readonly kind: ExportKind;
+  /** Null: the stations as they are now, which belong to no month. */
   readonly month: string | null;
+  /** Null: the file is not about rides. */
   readonly privacy: ExportPrivacy | null;
   readonly format: (typeof exportFormatNames)[number];
+  /** The folder of the file, as the user gave it. */
   readonly out: string;
 }
 
@@ -82,7 +86,11 @@ async function write(context: SystemContext, { out, ...content }: Wanted): Promi
   await requireBegunMonth({ db, clock }, systemId, content.month);
   let drawnAt = 0;
   const manifest = await makeExportApart({
-    ...{ systemId, ...content, connectionString: db.connectionString, directory: resolve(out), version: readVersion() },
+    ...content,
+    systemId,
+    connectionString: db.connectionString,
+    directory: resolve(out),
+    version: readVersion(),
     onProgress: (rows) => {
       if (clock() - drawnAt < PROGRESS_INTERVAL_MS) return;
       drawnAt = clock();
@@ -94,10 +102,14 @@ async function write(context: SystemContext, { out, ...content }: Wanted): Promi
   return {
     object: { files: [{ name, rows, bytes, sha256 }], left_out, merged, as_of },
     facts: {
-      ...{ file: resolve(out, name), rows, bytes, sha256 },
+      file: resolve(out, name),
+      rows,
+      bytes,
+      sha256,
       ...(left_out !== null && { "left out": left_out }),
       ...(merged !== null && { "named by regions": merged }),
-      ...{ "as of": as_of, licence },
+      "as of": as_of,
+      licence,
     },
     notes:
       licence === null

@@ -122,8 +122,9 @@ export function registerRides(program: ParentCommand, cli: OpenCli): void {
     .option("--older-than <time>", "all rides that started before this time: RFC 3339, or a duration ago such as 24h")
     .option("--yes", "confirm --older-than: ended rides stay ended")
     .action((ids, { olderThan, yes = false }) => {
-      if (ids.length > 0 === (olderThan !== undefined))
-        throw new UsageError("Name either the rides or a time with --older-than.");
+      const namesRides = ids.length > 0;
+      const namesTime = olderThan !== undefined;
+      if (namesRides === namesTime) throw new UsageError("Name either the rides or a time with --older-than.");
       return runOnSystem(cli(), async (context) => {
         const before =
           olderThan === undefined ? undefined : readValue("--older-than", olderThan, pastInstant(context.clock()));

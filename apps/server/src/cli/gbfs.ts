@@ -77,9 +77,8 @@ export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
       return runOnSystem(cli(), async (context) => {
         const onProgress = progressLine(context);
         const { stationStaleAfterMs } = context.config;
-        const outcome = await replaySnapshots({
-          ...{ ...context, ...options, file, onProgress, signal, stationStaleAfterMs },
-        });
+        const replay = { ...context, ...options, file, onProgress, signal, stationStaleAfterMs };
+        const outcome = await replaySnapshots(replay);
         await careForTables(context.db.connectionString, FLEET_TABLES);
         const { snapshots, events, failed, problems } = outcome;
         const report = await writeReport(reportsDirectory(context.config), context.ids.next("replay"), problems);
@@ -95,7 +94,7 @@ export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
 
 /** Registers `sync gbfs`, which follows a live feed until it is stopped, and prints a line for each poll. */
 export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
-  // Too low: floods the feed's server. Too high: does not follow the feed.
+  // The bounds of `--every`. Too low: floods the feed's server. Too high: does not follow the feed.
   const interval = duration("1s", "1d");
   parent
     .command("gbfs")
@@ -117,7 +116,12 @@ export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
         const { gbfsStaleAfterMs: staleAfterMs, stationStaleAfterMs } = context.config;
         const following = startFollowing({
           ...context,
-          ...{ source, url, intervalMs, force, staleAfterMs, stationStaleAfterMs },
+          source,
+          url,
+          intervalMs,
+          force,
+          staleAfterMs,
+          stationStaleAfterMs,
           reportDirectory: reportsDirectory(context.config),
           log: (round) => context.output.result({ object: round, text: roundText(round) }),
         });

@@ -45,13 +45,17 @@ function registerCreate(mds: ParentCommand, cli: OpenCli): void {
       return runOnSystem(cli(), async (context) => {
         const { mds: isServed } = context.config;
         const settings = { timeZone: zone, tripsSince: readTripsSince(context, tripsSince), ...documents };
-        const made = await createAgency(context, context.systemId, {
-          ...{ name, agencyId, providerId, rateLimit, ...settings },
-        });
+        const agency = { name, agencyId, providerId, rateLimit, ...settings };
+        const made = await createAgency(context, context.systemId, agency);
         return {
           object: {
-            ...{ client_id: made.partnerId, name, agency_id: made.agencyId, provider_id: made.providerId },
-            ...{ key_id: made.key.id, key: made.key.key, vehicles: made.vehicles },
+            client_id: made.partnerId,
+            name,
+            agency_id: made.agencyId,
+            provider_id: made.providerId,
+            key_id: made.key.id,
+            key: made.key.key,
+            vehicles: made.vehicles,
           },
           notes: [
             "Copy the key now: the service stores only its hash and cannot show it again. It is the agency's bearer token, and its client secret at /mds/token.",
@@ -87,13 +91,15 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
         };
         const settings = await setAgency(context, context.systemId, id, change);
         const { time_zone, trips_since, boundary, requirements, left_out } = settings;
-        const isKept = (file: unknown) => (file === null ? "none" : "kept");
+        const keptText = (file: unknown) => (file === null ? "none" : "kept");
         return {
           object: { client_id: id, time_zone, trips_since, boundary, requirements, left_out },
           facts: {
-            ...{ "client id": id, "time zone": time_zone ?? "the system's" },
+            "client id": id,
+            "time zone": time_zone ?? "the system's",
             "trips since": trips_since ?? "the log of vehicle events began",
-            ...{ boundary: isKept(boundary), "requirement file": isKept(requirements) },
+            boundary: keptText(boundary),
+            "requirement file": keptText(requirements),
             "fields left out": leftOutText(left_out),
           },
         };
@@ -123,8 +129,12 @@ function checkFacts({ agency_name: agency, mds_release: release, programs }: Req
   const fields = programs.flatMap(({ endpoints }) => endpoints.flatMap((each) => each.fields));
   const count = (wanted: string) => fields.filter(({ status }) => status === wanted).length;
   return {
-    ...{ agency, "file of MDS": release, "MDS served": MDS_VERSION },
-    ...{ given: count("given"), missing: count("missing"), disallowed: count("disallowed") },
+    agency,
+    "file of MDS": release,
+    "MDS served": MDS_VERSION,
+    given: count("given"),
+    missing: count("missing"),
+    disallowed: count("disallowed"),
   };
 }
 

@@ -36,6 +36,7 @@ interface Streams {
   readonly stderr: NodeJS.WritableStream & { isTTY?: boolean };
 }
 
+/** Creates the output of a command. @param json whether `--json` is given */
 export function createOutput(json: boolean, { stdout, stderr }: Streams): Output {
   const interactive = stderr.isTTY === true;
   const clear = () => interactive && stderr.write("\r\u001b[2K");

@@ -171,12 +171,15 @@ async function resume(context: SystemContext, id: string): Promise<Result> {
     return { id: endpoint.id, name: endpoint.name, probe, held, held_since };
   });
   const [first] = resumed;
-  // Also counts those that stay paused, because commands must then name the endpoint.
+  // All endpoints, also those that stay paused: where there are several, the commands in the notes must name one.
   const existing = await findShownEndpoints(context, { systemId: context.systemId, partnerId: id });
   const isOne = existing.length === 1;
   return {
     object: {
-      ...{ id, status: partnerStatus(partner), changed, probe: first?.probe ?? null },
+      id,
+      status: partnerStatus(partner),
+      changed,
+      probe: first?.probe ?? null,
       held: resumed.reduce((sum, { held }) => sum + held, 0),
       held_since:
         resumed.flatMap(({ held_since: at }) => at ?? []).toSorted((a, b) => Number(a) - Number(b))[0] ?? null,

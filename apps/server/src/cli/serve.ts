@@ -29,7 +29,13 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       const { untilHung, onHang } = createHangStop(killThisProcess);
       const service = await startUnlessStopped(stopped, exit, () =>
         serve({
-          ...{ config, clock, ids, resolveSystem, role, newSecrets, onHang },
+          config,
+          clock,
+          ids,
+          resolveSystem,
+          role,
+          newSecrets,
+          onHang,
           ...(serviceClock && { serviceClock }),
           ...(dashboard && { dashboard }),
         }),

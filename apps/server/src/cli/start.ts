@@ -108,9 +108,9 @@ export interface SampleWebhooks {
   close(): Promise<void>;
 }
 
-/** Deliveries printed one by one; later ones are counted. Too high: fills the terminal. */
+/** The first so many deliveries are printed one by one; later ones are counted. Too high: fills the terminal. */
 const SHOWN = 12;
-/** Milliseconds between two counts. */
+/** Milliseconds between two lines with the number of further deliveries. */
 const COUNT_INTERVAL_MS = 30_000;
 
 /** Starts the receiver. Nothing is sent to it before `connect`. */
@@ -218,7 +218,7 @@ interface StartOptions {
   readonly isDashboardEdited: boolean;
 }
 
-/** Opens every part. @param closers gets a function for each, to be called in reverse order */
+/** Opens every part of `start`. @param closers gets a function that closes each, to be called in reverse order */
 async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions, closers: Closers): Promise<void> {
   const { output } = cli;
   const lock = await lockStart(cli.config);
@@ -267,7 +267,10 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   if (city !== undefined) closers.push(() => city.stop());
 }
 
-/** Writes remarks to stdout when the log on stderr is JSON, which they would break. */
+/**
+ * Returns an output that writes remarks to stdout if the log on stderr is JSON, which they would break. With `--json` they
+ * stay on stderr, because stdout is JSON too.
+ */
 function withoutNotesAmongLogs({ config, output }: CliContext): Output {
   if (output.json || isLogForPeople(config)) return output;
   return { ...output, note: (text) => output.result({ object: {}, text }) };
@@ -289,11 +292,11 @@ interface Demo {
 }
 
 /**
- * Fills an empty database.
- * @param isAlive whether rides will be simulated
+ * Fills an empty database with the demo's city, partner and key, or finds those of an earlier `start`.
+ * @param isSimulated whether rides will be simulated
  * @returns undefined when the database holds data that `start` did not create
  */
-async function prepareDemo(cli: CliContext, db: Database, isAlive: boolean): Promise<Demo | undefined> {
+async function prepareDemo(cli: CliContext, db: Database, isSimulated: boolean): Promise<Demo | undefined> {
   const [first] = await systemsOf(db);
   const systemId = first?.system_id ?? (await cli.resolveSystem(db, undefined));
   const file = join(cli.config.dataDir, "demo-key");
@@ -308,7 +311,7 @@ async function prepareDemo(cli: CliContext, db: Database, isAlive: boolean): Pro
       "The database is empty: creating a city with 200 stations, 2,000 bikes and the rides of four weeks (the older ones within minutes) …",
     );
     const { past, underWay } = await withoutTimeLimits(db, (patient) =>
-      fillWithDemoCity({ ...context, db: patient }, systemId, isAlive),
+      fillWithDemoCity({ ...context, db: patient }, systemId, isSimulated),
     );
     const { key, partnerId } = await issueDemoKey(context);
     // Stored so that the next start can show it again: a demo's key protects nothing.

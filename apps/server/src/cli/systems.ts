@@ -99,7 +99,10 @@ function list({ withDatabase }: CliContext): Promise<Result> {
       url: ({ system }) => system.published.url,
     };
     const objects = systems.map(({ id, created_at, sandbox_of, system }) => ({
-      ...{ id, created_at, kind: kindOf(sandbox_of), sandbox_of },
+      id,
+      created_at,
+      kind: kindOf(sandbox_of),
+      sandbox_of,
       ...describedJson(system),
       missing: missingFacts(system),
     }));
@@ -117,6 +120,7 @@ function kindOf(sandboxOf: string | null): "live" | "sandbox" {
   return sandboxOf === null ? "live" : "sandbox";
 }
 
+/** What GBFS publishes without a fact, in words. */
 const defaultTexts = {
   name: "the id as its name",
   timezone: "the time zone UTC",
@@ -124,7 +128,10 @@ const defaultTexts = {
   feed_contact_email: "no contact address (3.0 requires one: unknown@example.invalid)",
 } as const;
 
-/** Returns the defaults that GBFS publishes for missing facts, and the command that sets them. */
+/**
+ * Returns the defaults that GBFS publishes for missing facts, and the command that sets them.
+ * @param isNamed whether the command must name the system with `--system`
+ */
 function missingNotes(id: string, system: Described<"system">, isNamed: boolean): string[] {
   const missing = missingFacts(system);
   if (missing.length === 0) return [];

@@ -174,16 +174,31 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
     });
 }
 
-/** @param which the option that names the endpoint in suggested commands; empty: the user's command named none */
+/**
+ * Returns the result of `webhooks add` and `webhooks set`.
+ * @param which the option that names the endpoint in suggested commands; empty: the user's command named none
+ */
 async function setResult(context: SystemContext, made: SetEndpoint, which: string): Promise<Result> {
   const { id, partner_id: partnerId, name, url, events, max_per_hour, email, signature, status } = made.endpoint;
   const places = placesOf(made.endpoint);
   const { outcome, thresholds, secret, old_secrets_end_at } = made;
   const unreadable = await unreadableEvents(context, { systemId: context.systemId, partnerId }, events);
   const object = {
-    ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, places },
-    ...{ thresholds, max_per_hour, email, signature },
-    ...{ secret, old_secrets_end_at, status, outcome },
+    id,
+    partner_id: partnerId,
+    name,
+    url,
+    events,
+    unreadable_events: unreadable,
+    places,
+    thresholds,
+    max_per_hour,
+    email,
+    signature,
+    secret,
+    old_secrets_end_at,
+    status,
+    outcome,
   };
   return {
     object,
@@ -362,10 +377,10 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
         const scope = { systemId: context.systemId, partnerId, endpointRef };
         const { total, until } = await showHeld(context, scope);
         const dropped = count === undefined ? 0 : await dropAll(context, scope, { total: count, until });
-        const isAsked = count === undefined && total > 0;
+        const needsCount = count === undefined && total > 0;
         return {
           object: { dropped, held: total - dropped },
-          notes: isAsked
+          notes: needsCount
             ? [
                 `To drop them: bikeshare ${context.systemOption}webhooks drop-held --partner ${partnerId}${endpointWords(endpointRef)} --count ${total}`,
               ]
@@ -375,7 +390,11 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Drops the counted deliveries, batch by batch. */
+/**
+ * Drops held deliveries, batch by batch. Drops none if more are held than the user has said.
+ * @param seen `total`: the number that the user has given; `until`: what was held later is neither counted nor dropped
+ * @returns how many were dropped
+ */
 async function dropAll(context: ActorContext, scope: EndpointScope, seen: HeldDeliveries): Promise<number> {
   let dropped = 0;
   for (let total = seen.total; total > 0;) {
@@ -448,7 +467,7 @@ function workersText(workers: number): string {
   return workers === 1 ? "1 process" : `${workers} processes`;
 }
 
-/** Returns how many deliveries are held, and how to send or drop them. */
+/** Returns notes about held deliveries: how many there are, and how to send or drop them. Empty if there are none. */
 export function heldNotes(
   { systemOption }: Pick<SystemContext, "systemOption">,
   partner: string,
