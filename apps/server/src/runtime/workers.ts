@@ -210,7 +210,7 @@ function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics):
   };
 }
 
-/** Follows the configured feed, if there is one. It belongs to the deployment's one system: with several, the start fails. */
+/** Follows the configured feed, if there is one. It belongs to the only system: if there are several, the start fails. */
 async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const { db, config, clock, ids, logger, conditions } = options;
   if (config.gbfsSync === undefined) return undefined;
@@ -279,8 +279,8 @@ async function idsAtWork(db: Database, clock: () => number): Promise<string[]> {
 }
 
 /**
- * Returns a function that gives a piece of background work, by its name, what it reports to: `onError` its failures, `watch`
- * how its runs go. Both lead to the condition of that name.
+ * Returns a function that gives a piece of background work, by its name, what it reports to: its failures to `onError`, and
+ * how its runs go to `watch`. Both lead to the condition of that name.
  */
 function reportingTo(conditions: Conditions) {
   return (work: string, options?: WorkOptions) => {

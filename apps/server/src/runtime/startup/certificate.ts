@@ -85,8 +85,8 @@ export interface CertificateWatchOptions {
 }
 
 /**
- * Milliseconds between two reads of the files. Too high is harmless, since certificates are renewed weeks before they expire.
- * Too low: reads two small files more often.
+ * Milliseconds between two reads of the files. Too high is harmless, since certificates are renewed weeks before they
+ * expire. Too low: reads two small files more often.
  */
 const POLL_INTERVAL_MS = 30_000;
 

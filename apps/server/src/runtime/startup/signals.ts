@@ -111,9 +111,9 @@ export interface SignalsOptions {
 const SAME_SIGNAL_MS = 500;
 
 /**
- * Returns the signals of a command, to which it listens from the first call of `untilStopped` on. SIGTERM, SIGINT, SIGHUP and
- * the end of the launcher ask for a graceful stop; a second SIGTERM or SIGINT ends the process at once. A SIGHUP never counts
- * as the second signal, because closing terminals, and some supervisors, send it together with another signal.
+ * Returns the signals of a command, to which it listens once `untilStopped` is called. SIGTERM, SIGINT, SIGHUP and the end
+ * of the launcher ask for a graceful stop; a second SIGTERM or SIGINT ends the process at once. A SIGHUP never counts as
+ * the second signal, because closing terminals, and some supervisors, send it together with another signal.
  */
 export function createSignals({ source, watchLauncher: watch, monotonic }: SignalsOptions): Signals {
   return {

@@ -1,8 +1,8 @@
 import { issueText } from "@bikeshare/contract";
 
 /*
- * Parsers of the values of environment variables; some also read options of commands. A parser throws an Error whose message
- * says what the value must be.
+ * Parsers of the values of environment variables; some also read options of commands. A parser throws an Error whose
+ * message says what the value must be.
  */
 
 /** Widens the type of a parser for variables that may be unset. */
