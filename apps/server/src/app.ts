@@ -439,10 +439,14 @@ function registerAuthorization(
     options.publicRateLimit ?? DEFAULT_PUBLIC_RATE_LIMIT,
     refusedRequests,
   );
-  const console = createConsoleAuthorizer({ ...options, countPublic: (address) => publicLimit.count(address) });
+  const consoleAuthorizer = createConsoleAuthorizer({
+    ...options,
+    countPublic: (address) => publicLimit.count(address),
+  });
   const maintenance = setInterval(() => {
     const limiters = [limiter, wrongCredentials, compromises, publicRequests];
-    for (const windows of [...limiters, console, signInLimits, invitationLimits, addressProber]) windows.sweep();
+    const others = [consoleAuthorizer, signInLimits, invitationLimits, addressProber];
+    for (const windows of [...limiters, ...others]) windows.sweep();
     refusedRequests.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, MAINTENANCE_INTERVAL_MS);
@@ -459,7 +463,7 @@ function registerAuthorization(
     limiter,
     publicLimit,
     tokens: options.tokens,
-    authorizeConsole: (request, reply) => console.authorize(request, reply),
+    authorizeConsole: (request, reply) => consoleAuthorizer.authorize(request, reply),
     rateLimit: options.rateLimit,
     lastUses,
     compromisedKeys: { keys, limiter: compromises, refusedRequests, ...markingOfKeys(options) },

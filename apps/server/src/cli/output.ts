@@ -39,7 +39,10 @@ interface Streams {
 /** Creates the output of a command. @param json whether `--json` is given */
 export function createOutput(json: boolean, { stdout, stderr }: Streams): Output {
   const interactive = stderr.isTTY === true;
-  const clear = () => interactive && stderr.write("\r\u001b[2K");
+  /** Removes a progress line. */
+  const clear = () => {
+    if (interactive) stderr.write("\r\u001b[2K");
+  };
   return {
     json,
     result(result) {

@@ -117,6 +117,7 @@ function shown(
     has_own_rate_limit: key.rate_limit !== null,
     exceeds_allowance: exceeding.has(key.id),
     status: status === "active" && key.partner_suspended_at !== null ? "suspended" : status,
+    // In the future for a rotated key that is still valid beside its successor.
     ends_at: key.revoked_at,
     last_used_route: key.last_used_path,
     last_used_address: key.last_used_address,

@@ -46,8 +46,8 @@ export function clearSessionCookie(request: CookieRequest, reply: HeaderWriter):
 }
 
 /**
- * Gives a frame its cookie. The cookie is valid only in frames of this portal (`Partitioned`), so browsers that block
- * cookies of other sites accept it. On localhost, browsers accept `Secure` without https too.
+ * Gives a frame its cookie. The cookie is valid only in frames of the portal in which it was set (`Partitioned`), so
+ * browsers that block cookies of other sites accept it. On localhost, browsers accept `Secure` without https too.
  */
 export function setFrameCookie(request: CookieRequest, reply: HeaderWriter, token: string): void {
   reply.header("set-cookie", frameCookieHeader(request, token, ""));
@@ -136,9 +136,8 @@ async function findSession(
   const own = isFromFrame(request) ? undefined : sessionToken(request);
   const session = own === undefined ? undefined : await sessionOf(db, own, now);
   if (session !== undefined && own !== undefined) return { ...session, token: own, isEmbedded: false };
-  // Streams and downloads in frames cannot send the header that `isFromFrame` reads, only the cookie. They only read a
-  // partner's data.
-  // Public endpoints, of signing in and of opening a frame, use no frame's session.
+  // Streams and downloads in frames cannot send the header that `isFromFrame` reads, only the cookie; all of them read a
+  // partner's data. Public endpoints, of signing in and of opening a frame, use no frame's session.
   const mayBeFrame = isFromFrame(request) || (audience === "partner" && request.method === "GET");
   const framed = mayBeFrame && audience !== "public" ? frameToken(request) : undefined;
   const embedded = framed === undefined ? undefined : await embeddedSessionOf(db, framed, now);

@@ -180,7 +180,7 @@ function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) =>
     ...statusChanges(context, callerOf),
     preview: async (call: WithBody<Call, PreviewedSettings>) => {
       const { scope, by } = callerOf(call);
-      // A partner gets no counts of events that it may not read.
+      // A partner gets no counts of events that it may not read. Without an id, the preview is of a webhook to be added.
       const chosenFor = scope.endpointRef === undefined ? { ...scope, isNew: true as const } : scope;
       if (by === "partner") await requireReadableEvents(context, chosenFor, call.body.events);
       return { status: 200 as const, body: await previewEndpoint(context, scope, call.body) };

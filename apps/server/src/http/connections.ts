@@ -14,7 +14,7 @@ interface Exchange {
 
 /** The state of a connection. */
 interface Connection {
-  /** Exchanges that still owe an answer, oldest first. Ended ones are removed when the next request arrives. */
+  /** Exchanges, oldest first. Those that owe no answer any more (`isOwed`) are removed when the next request arrives. */
   exchanges: Exchange[];
   /** The exchange that arrived last. */
   latest: Exchange | undefined;
@@ -26,7 +26,10 @@ interface Connection {
 
 /** The connections of a server, and how they end. */
 export interface Connections {
-  /** Tells whether a request's connection is closing or closed: the answer could not be delivered. */
+  /**
+   * Tells whether a request is not to be handled: its connection is being closed, or takes no request after an earlier one
+   * (`endAfter`). Nobody would receive the answer.
+   */
   readonly isClosing: (request: IncomingMessage) => boolean;
   /**
    * Calls `start` when a request may start. A GET waits until the previous answer on its connection was sent, so that a
@@ -126,6 +129,7 @@ export function followConnections(server: Server): Connections {
   };
 }
 
+/** Tells whether an answer is neither sent nor lost with its connection. */
 function isOwed({ response }: Exchange): boolean {
   return !response.closed;
 }

@@ -90,8 +90,9 @@ function guide(slug: string, title: string, summary: string, file = `docs/${slug
   return { slug, title, summary, file };
 }
 
-/** The copy of the documents in the published package. `ROOT`: this copy, or else the root of the repository. */
+/** The copy of the documents in the published package. */
 const PACKED = join(import.meta.dirname, "files");
+/** The directory from which documents are read: that copy if there is one, otherwise the root of the repository. */
 const ROOT = existsSync(PACKED) ? PACKED : join(import.meta.dirname, "../../../../..");
 
 /** Reads a document. @param file its path from the root of the repository */

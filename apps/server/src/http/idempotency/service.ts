@@ -227,9 +227,16 @@ function indexesOf<Item>(items: readonly Item[], isIncluded: (item: Item) => boo
   return new Set(items.flatMap((item, index) => (isIncluded(item) ? [index] : [])));
 }
 
+/** Returns the calls without those that repeat the name of an earlier one. */
 function firstOfEachName<Input>(calls: readonly RepeatableCall<Input>[]): RepeatableCall<Input>[] {
   const seen = new Set<string>();
-  return calls.filter(({ name }) => name === undefined || (!seen.has(textOf(name)) && seen.add(textOf(name))));
+  return calls.filter(({ name }) => {
+    if (name === undefined) return true;
+    const text = textOf(name);
+    const isFirst = !seen.has(text);
+    seen.add(text);
+    return isFirst;
+  });
 }
 
 function isAnswered(outcome: CallOutcome | undefined): outcome is { readonly result: Answer } {

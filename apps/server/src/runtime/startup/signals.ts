@@ -173,8 +173,11 @@ export async function startUnlessStopped<Started>(
   start: () => Promise<Started>,
 ): Promise<Started> {
   let isReady = false;
+  const exitUnlessReady = () => {
+    if (!isReady) exit(1);
+  };
   stopped.then(
-    () => setTimeout(() => isReady || exit(1), START_TIMEOUT_MS).unref(),
+    () => setTimeout(exitUnlessReady, START_TIMEOUT_MS).unref(),
     () => undefined,
   );
   try {
