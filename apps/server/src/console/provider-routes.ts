@@ -2,7 +2,7 @@ import type { SignInNotice } from "@bikeshare/contract/console";
 import { ServiceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
 import type { ConsoleRoutes } from "./answers.ts";
-import { consoleSession } from "./authorize.ts";
+import { type ConsoleRequest, consoleSession } from "./authorize.ts";
 import { addressOf, beginIn, type Exchange, showSession } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import {
@@ -64,7 +64,7 @@ export function providerRoutes(context: ConsoleContext): ProviderRoutes {
   };
 }
 
-function ownerOf(request: Parameters<typeof consoleSession>[0]) {
+function ownerOf(request: ConsoleRequest) {
   const { person_id: personId, id: sessionId } = consoleSession(request);
   return { personId, sessionId };
 }

@@ -3,7 +3,7 @@ import { serviceError } from "@bikeshare/rules";
 import type { RegistrationResponseJSON } from "@simplewebauthn/server";
 import type { SignInMethod } from "../config.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
-import { consoleSession } from "./authorize.ts";
+import { type ConsoleRequest, consoleSession } from "./authorize.ts";
 import { addressOf, beginIn, describeSession, passkeyProof, showSession, signOutAddress } from "./browser-session.ts";
 import type { ConsoleContext } from "./context.ts";
 import { embeddedSessionOf, endEmbeddedSession, openDashboardLink } from "./dashboard-links/service.ts";
@@ -137,12 +137,11 @@ export function embeddedSessionRoutes(context: ConsoleContext): ConsoleRoutes["e
 }
 
 type AccountRoutes = ConsoleRoutes["account"];
-type SessionRequest = Parameters<typeof consoleSession>[0];
 
 /** Routes of the caller's own account: sign-in methods and sessions. */
 export function accountRoutes(context: ConsoleContext): Omit<AccountRoutes, "connectIdentity"> {
   const { db } = context;
-  const answer = async (request: SessionRequest) => ({
+  const answer = async (request: ConsoleRequest) => ({
     status: 200 as const,
     body: await describeAccount(context, consoleSession(request)),
   });
@@ -186,7 +185,7 @@ export function accountRoutes(context: ConsoleContext): Omit<AccountRoutes, "con
 /** Routes of the password, and of the authenticator app whose codes are asked for with it. */
 function passwordRoutes(
   context: ConsoleContext,
-  answer: (request: SessionRequest) => Promise<{ readonly status: 200; readonly body: Served<Account> }>,
+  answer: (request: ConsoleRequest) => Promise<{ readonly status: 200; readonly body: Served<Account> }>,
 ): Pick<
   AccountRoutes,
   "setPassword" | "removePassword" | "beginAuthenticatorApp" | "setAuthenticatorApp" | "removeAuthenticatorApp"
@@ -217,7 +216,7 @@ function passwordRoutes(
   };
 }
 
-function ownerOf(request: SessionRequest): AccountOwner & { readonly email: string } {
+function ownerOf(request: ConsoleRequest): AccountOwner & { readonly email: string } {
   const { person_id: personId, email, id: sessionId } = consoleSession(request);
   return { personId, email, sessionId };
 }

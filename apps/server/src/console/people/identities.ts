@@ -294,16 +294,16 @@ const BY_IDENTITY: AddressProof = { by: "identity", systemId: null };
 /**
  * Connects an identity to the account of a person, who is locked. If it is the first proof of the account's address, the
  * account then belongs to the owner of the identity, whoever held it before.
- * @param reach the account's memberships
+ * @returns `removed`: the credentials that the account lost by that; undefined: none
  */
 async function connectOwn(
   context: SignInContext,
   tx: Transaction,
   person: PersonRow,
   identity: Identity,
-  reach: readonly Pick<Membership, "systemId">[],
+  memberships: readonly Pick<Membership, "systemId">[],
 ): Promise<{ readonly isFirstProof: boolean; readonly removed: RemovedCredentials | undefined }> {
-  const isFirstProof = identity.email === person.email && !covers(proofOf(person), reach);
+  const isFirstProof = identity.email === person.email && !covers(proofOf(person), memberships);
   const removed = isFirstProof ? await takeOver(context, tx, person, BY_IDENTITY) : undefined;
   // Read after `takeOver`, which disconnects all identities.
   const connected = await listIdentities(tx, person.id);

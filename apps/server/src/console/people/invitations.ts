@@ -10,6 +10,7 @@ import type { BeginSession, SignInContext } from "./context.ts";
 import { listIdentities, listPasskeys } from "./credential-queries.ts";
 import type { AccountOwner } from "./members.ts";
 import {
+  type AddressProof,
   invitationExpiry,
   isCommandLine,
   isOpen,
@@ -238,7 +239,7 @@ export function makePerson(
   tx: Transaction,
   email: string,
   name: string | undefined,
-  proof: Parameters<typeof insertPerson>[2],
+  proof: AddressProof | null,
 ): Promise<PersonRow | undefined> {
   const person = { id: ids.next("person"), email, name: name ?? nameIn(email), created_at: new Date(clock()) };
   return insertPerson(tx, person, proof);

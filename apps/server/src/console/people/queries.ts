@@ -134,7 +134,7 @@ const revoke = statement(
    returning email, partner_id`,
 );
 
-/** Returns the invitations that are open, the newest first. */
+/** Returns the open invitations of a partner, or with null of the operator, the newest first. */
 export function listOpenInvitations(
   db: Queryable,
   systemId: string,
@@ -286,7 +286,7 @@ export async function lockInvitation(tx: Transaction, hash: Uint8Array): Promise
   return (await tx.query<InvitationRow>(lockInvitationRow, [hash]))[0];
 }
 
-/** Inserts an invitation in place of an earlier one, and deletes expired ones. */
+/** Inserts an invitation, revokes an open one that it replaces, and deletes those that expired over 30 days ago. */
 export async function insertInvitation(db: Queryable, invitation: RowOf<typeof stored>): Promise<void> {
   const { system_id: systemId, email, partner_id: partnerId, created_at: now } = invitation;
   await db.query(deletePast, [systemId, now]);

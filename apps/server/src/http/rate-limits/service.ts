@@ -24,7 +24,7 @@ export interface RateLimitsOptions {
   readonly logger: { warn(detail: object, message: string): void };
   readonly conditions: Conditions;
   readonly reports: ProcessReports;
-  /** Called each time that Redis can no longer be used. */
+  /** Called when Redis can no longer be used: once for each outage, and at the start if it cannot be used then. */
   readonly onRedisLost: () => void;
 }
 
