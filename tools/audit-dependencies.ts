@@ -1,7 +1,8 @@
 // node tools/audit-dependencies.ts: checks the dependencies against tools/dependency-rules.ts and tools/pin-rules.ts. Fails
-// for a licence that is not listed, for a high advisory that is not accepted, for an unpinned program in builds and
-// releases, and for an incomplete bill of materials. If the registry has no advisories, it prints that and continues, so
-// that the check also works on machines without one.
+// for a licence that is not listed, for a high or critical advisory that is not accepted, for an acceptance whose review is
+// due, for an unpinned program in builds and releases, for a `minimumReleaseAge` that is too low, and for an incomplete bill
+// of materials. If `pnpm audit` gives no report, as from a mirror of the registry without advisories, prints that and goes
+// on.
 import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -6,7 +6,9 @@ import assert from "node:assert/strict";
 import { eventually } from "./checks.ts";
 import type { Check, Context } from "./context.ts";
 
+/** Steps that run before the first command below a heading. */
 export const oneMachinePreparations: Readonly<Record<string, Check>> = {
+  // Publishes the newer version, to which the commands upgrade.
   Upgrade: async ({ world }) => world.release(),
 };
 
@@ -51,17 +53,17 @@ export const oneMachineChecks: Readonly<Record<string, Readonly<Record<string, C
     },
   },
   Upgrade: {
-    "the version of before runs again, on the same data": async (context) => {
-      assert.notEqual(
-        await versionOf(context),
-        await context.machines.one.run("ls -1 /opt/bikeshare | sort | tail -n 1"),
-      );
-      await context.machines.one.run("bikeshare check");
+    "after going back, the previous version runs on the same data": async (context) => {
+      const { one } = context.machines;
+      // The last commands below this heading go back, so the newest installed version must not run.
+      const newest = await one.run("ls -1 /opt/bikeshare | grep -vx current | sort -V | tail -n 1");
+      assert.notEqual(await versionOf(context), newest);
+      await one.run("bikeshare check");
     },
   },
 };
 
-/** Returns the directory of the running version. */
+/** Returns the version that runs, which is the name of its directory. */
 async function versionOf({ machines: { one } }: Context): Promise<string> {
   const pid = await one.run("systemctl show --property MainPID --value bikeshare");
   return (await one.run(`readlink /proc/${pid}/exe`)).replace(/^\/opt\/bikeshare\/([^/]+)\/.*$/s, "$1");

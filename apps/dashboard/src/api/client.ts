@@ -192,7 +192,9 @@ export function addressOf(route: string, params: AnyRequest["params"] = {}, quer
 
 /** Returns the error of a response. A response without the service's error body, such as a proxy's, is `unexpected`. */
 async function errorOf(response: Response): Promise<ApiError> {
-  const body: unknown = await response.json().catch(() => undefined);
+  const body: unknown = await response.json().catch((error: unknown) => {
+    if (isCancelled(error)) throw error;
+  });
   const { error, message } = isErrorBody(body)
     ? body
     : { error: "unexpected", message: `The server answered with status ${response.status}. Try again in a moment.` };

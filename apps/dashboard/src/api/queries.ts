@@ -25,7 +25,7 @@ export const queries = new QueryClient({
 });
 
 /** A query whose result a page shows, as `useQuery` returns it. */
-interface ShownQuery {
+export interface ShownQuery {
   readonly error: unknown;
   readonly refetch: () => Promise<unknown>;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 import { showToast } from "./toast.tsx";
-import "./copy-button.css";
+import "./icon-button.css";
 
 interface CopyButtonProps {
   readonly text: string;
@@ -34,7 +34,7 @@ export function CopyButton({ text, label, children }: CopyButtonProps) {
   return (
     <button
       type="button"
-      class={children === undefined ? "copy" : "button button-secondary"}
+      class={children === undefined ? "icon-button" : "button button-secondary"}
       title={label}
       onClick={() => void copy()}
     >

@@ -1,6 +1,7 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
+import "./icon-button.css";
 import "./dialog.css";
 
 interface DialogProps {
@@ -28,7 +29,7 @@ export function Dialog({ title, isOpen, onClose, children, actions }: DialogProp
         <div class="dialog-box">
           <header class="dialog-head">
             <h2 id={id}>{title}</h2>
-            <button type="button" class="copy" aria-label="Close" onClick={() => ref.current?.close()}>
+            <button type="button" class="icon-button" aria-label="Close" onClick={() => ref.current?.close()}>
               <Icon name="close" />
             </button>
           </header>

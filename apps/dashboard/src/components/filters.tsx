@@ -5,6 +5,7 @@ import { Icon } from "./icon.tsx";
 import { InstantField } from "./instant-field.tsx";
 import { placeAtButton } from "./menu.tsx";
 import { timedText } from "./time.tsx";
+import "./icon-button.css";
 import "./filters.css";
 
 /** A filter of a list. Its value is a string, as in the query of the page's address. */
@@ -100,7 +101,7 @@ function Chip({ filter, values, onChange }: ChipProps) {
       />
       <button
         type="button"
-        class="copy"
+        class="icon-button"
         aria-label={`Remove the filter ${label}`}
         onClick={() => onChange({ [name]: "" })}
       >

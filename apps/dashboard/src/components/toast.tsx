@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 import { StatusMark, type Tone } from "./status.tsx";
+import "./icon-button.css";
 import "./toast.css";
 
 interface Toast {
@@ -58,7 +59,7 @@ export function Toasts() {
         <div key={id} class="toast">
           <StatusMark tone={tone} />
           <span>{text}</span>
-          <button type="button" class="copy" aria-label="Dismiss" onClick={() => remove(id)}>
+          <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => remove(id)}>
             <Icon name="close" />
           </button>
         </div>

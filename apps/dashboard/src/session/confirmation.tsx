@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation, useSearch } from "wouter-preact";
 import { api } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
-import { retryFailed, useQuery } from "../api/queries.ts";
+import { retryFailed, type ShownQuery, useQuery } from "../api/queries.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorState } from "../components/error-state.tsx";
@@ -93,7 +93,6 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
     }
   };
   const methods = options.data?.methods;
-  const unread = reading.error ?? options.error;
   const hasPasskey = account !== undefined && methods?.passkey === true && account.passkeys.length > 0;
   return (
     <>
@@ -102,7 +101,7 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
         you.
       </p>
       {error !== undefined && <Notice tone="danger">{error}</Notice>}
-      {unread !== null && <ErrorState error={unread} onRetry={() => void retryFailed(reading, options)} />}
+      <Unread queries={[reading, options]} />
       {hasPasskey && (
         <Button variant="primary" pending={isPending} onClick={() => void confirm(provePasskey)}>
           Use a passkey
@@ -124,6 +123,12 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
       )}
     </>
   );
+}
+
+/** The first error of what the form is made from, with another try. */
+function Unread({ queries }: { readonly queries: readonly ShownQuery[] }) {
+  const failed = queries.find(({ error }) => error !== null);
+  return failed && <ErrorState error={failed.error} onRetry={() => void retryFailed(...queries)} />;
 }
 
 /** Lets the reader prove their identity at the identity provider, which leaves the page. */

@@ -25,7 +25,7 @@ const texts: Readonly<Record<SignInNotice, string>> = {
   unknown_person: "No account has your address. If you were invited, open the link in the invitation.",
 };
 
-/** Shows what the address says about the sign-in. Renders nothing if it says nothing. */
+/** Shows the notice about the sign-in that the page's URL names (`?notice=`). Renders nothing without one. */
 export function ProviderNotice() {
   const notice = new URLSearchParams(useSearch()).get("notice");
   const provider = useSignInOptions().data?.methods.provider ?? "the identity provider";

@@ -73,7 +73,7 @@ it("the 50 responses that were read last are asked for by their ETag, and no mor
     onUnavailable() {},
     fetch: (address, init) => {
       const tag = new Headers(init?.headers).get("if-none-match");
-      const id = String(address).split("/").at(-1) ?? "";
+      const id = new URL(address as string, "http://localhost").pathname.split("/").at(-1) ?? "";
       asked.push([id, tag !== null]);
       return Promise.resolve(
         tag === null

@@ -148,7 +148,10 @@ async function finishAttempt(
   return afterSignIn(context, signedIn, next);
 }
 
-/** @returns the page after a sign-in: the one about removed credentials, if there are any */
+/**
+ * Returns the page to show after a sign-in or a new connection. If this removed earlier credentials of the account
+ * (`takeOver`), mails the person, and returns the account's page with a notice.
+ */
 function afterSignIn(
   context: ConsoleContext,
   { person, removed }: Pick<ProviderSignIn, "person" | "removed">,

@@ -96,7 +96,6 @@ export function simulateFaults(app: FastifyInstance, context: CommandContext): v
     const proceedUnless = (isLeftUnanswered: boolean) => {
       if (!isLeftUnanswered) done();
     };
-    // oxlint-disable-next-line promise/no-callback-in-promise
     simulateFault(context, request, reply).then(proceedUnless, done);
   });
 }

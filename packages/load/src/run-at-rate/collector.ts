@@ -16,6 +16,7 @@ import type { WorkerMessage } from "./worker.ts";
 export interface RunOutcome extends Omit<Findings, "webhooks" | "serverMetrics"> {
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** Events whose cause the service has acknowledged, such as `ride.started <ride id>`. Their webhooks must arrive. */
   readonly acknowledgedEvents: readonly string[];
 }
 
@@ -55,7 +56,7 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
     },
     outcome(startedAtMs) {
       const streams = plan.streams.map((stream, index): StreamResult => {
-        const merged = mergedHistograms(histograms.flatMap((ofWorker) => ofWorker.slice(index, index + 1)));
+        const merged = mergedHistograms(histograms.flatMap((ofWorker) => ofWorker[index] ?? []));
         return {
           name: stream.name,
           scenario: stream.scenario,
@@ -73,6 +74,7 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
         totals: totalsOf(streams, plan),
         seconds: seconds.toSorted((a, b) => a.second - b.second),
         contract: contract.result(),
+        // What went wrong in the streams. `contract` has the violations of the contract.
         violations: reports.flatMap(({ name, violations }) => violations.map((text) => `${name}: ${text}`)),
         acknowledgedEvents: reports.flatMap(({ acknowledgedEvents }) => acknowledgedEvents),
       };

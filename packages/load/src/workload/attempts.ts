@@ -20,7 +20,7 @@ export interface Figures {
   /** Failed attempts by error. */
   readonly errors: Readonly<Record<string, number>>;
   readonly errorShare: number;
-  /** Periods without a successful request of a kind, except pauses of the load itself. */
+  /** Lengths of the periods without a successful request of a kind, of at least SHORTEST_GAP_MS. */
   readonly gapsMs: Readonly<Record<RequestKind, readonly number[]>>;
   readonly longestGapMs: Readonly<Record<RequestKind, number>>;
   readonly p50Ms: number;

@@ -171,8 +171,8 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
       // is also undefined instead of "".
       if (after !== undefined) return (lastId ?? end ?? (next || after !== "now" ? after : undefined)) || undefined;
       const isFollowed = start.since !== undefined;
-      // In a followed list an item that changes again moves to the end. An offset into the page could then skip items, so
-      // the whole page is returned again.
+      // In a followed list an item that changes again moves to the end, perhaps of the same page. To go on after it would
+      // skip the items before it, so the whole page is returned again.
       const begun = isFollowed ? position : { ...position, offset, lastId };
       const here = offset < items.length ? begun : next;
       if (!here) return end;

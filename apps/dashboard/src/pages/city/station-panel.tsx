@@ -5,6 +5,7 @@ import { EmptyState } from "../../components/empty-state.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { lastingSince, type Viewer } from "./city-data.ts";
 import { StationDay, StationFill } from "./station-view.tsx";
+import "../../components/icon-button.css";
 
 interface StationPanelProps {
   readonly viewer: Viewer;
@@ -44,7 +45,7 @@ function LoadedPanel({ viewer, station, glance, timeZone, at, href, onClose }: L
           </h2>
           {station !== undefined && <p class="mono muted">{station.id}</p>}
         </div>
-        <button type="button" class="copy" aria-label="Close the station" onClick={onClose}>
+        <button type="button" class="icon-button" aria-label="Close the station" onClick={onClose}>
           <Icon name="close" />
         </button>
       </header>

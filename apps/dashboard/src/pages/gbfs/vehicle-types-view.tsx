@@ -7,7 +7,10 @@ import { inWords } from "./words.ts";
 
 type VehicleType = DescribedThing<"vehicle_type">;
 
-/** A list of all vehicle types, with the facts that journey planners need. Those that are missing or guessed are marked. */
+/**
+ * A list of all vehicle types, with the facts that journey planners need. Marks those that are missing, and those that the
+ * feed guesses: the return rule by where the bikes are, and an unknown form as a bicycle without a motor.
+ */
 export function VehicleTypesView({ access }: { readonly access: Access }) {
   const plans = useChoices(access.systemId, "pricing_plan");
   const planName = (id: string | undefined) => plans.find(({ value }) => value === id)?.label ?? id;
@@ -23,8 +26,8 @@ export function VehicleTypesView({ access }: { readonly access: Access }) {
         {
           id: "form",
           title: "Form",
-          cell: ({ published: { form_factor: form = "bicycle", propulsion_type: power = "human" } }) =>
-            `${inWords(form)}, ${inWords(power)}`,
+          cell: ({ published: { form_factor: form, propulsion_type: power } }) =>
+            shownOr(form && power && `${inWords(form)}, ${inWords(power)}`, "guessed"),
         },
         {
           id: "plan",

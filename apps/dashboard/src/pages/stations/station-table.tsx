@@ -8,6 +8,7 @@ import { AvailabilityMark } from "../../components/map/legend.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { PAGE_SIZE, type StationFilters } from "./filters.ts";
+import "../../components/icon-button.css";
 import "../facts.css";
 
 interface StationTableProps {
@@ -89,7 +90,7 @@ function StationName({ id, name, onSelect, addressOf }: StationNameProps) {
       <Link href={addressOf(id)} title={id}>
         {name}
       </Link>{" "}
-      <button type="button" class="copy" aria-label={`Show ${name} on the map`} onClick={() => onSelect(id)}>
+      <button type="button" class="icon-button" aria-label={`Show ${name} on the map`} onClick={() => onSelect(id)}>
         <Icon name="pin" />
       </button>
     </>

@@ -43,7 +43,8 @@ import {
 /*
  * Nearly all changes of a system's bikes, rides, reservations and stations run as a `FleetCommand` in one transaction. The
  * command locks rows and collects its effects. At its end it writes the bikes and whatever follows from them: counters of
- * stations, the log of vehicle events (MDS), events, notices and stored counts.
+ * stations, the log of vehicle events (MDS), events, notices and stored counts. Statements whose rows it does not need are
+ * sent without waiting; if one fails, the commit fails.
  */
 
 /** The effects of a command so far, and the rows to write at its end. */
@@ -346,6 +347,7 @@ export class FleetCommand implements Command {
       const occurredAt = endedAt < createdAt ? createdAt : endedAt;
       this.record({ name: reservationOutcomeEvents[status], occurredAt, partnerId, data });
       const bike = this.bikes.get(reservation.bike_id);
+      // MDS has one event for every end of a reservation. A ride that fulfils it has an event of its own instead.
       this.noteCause(reservation.bike_id, { type: "reservation_cancel", at: occurredAt });
       if (bike?.reservation_id === reservation.id) this.changeBike(bike, { reservation_id: null });
     }
@@ -502,6 +504,7 @@ export class FleetCommand implements Command {
       bike.reservation_id === null || bike.reported_state === "available" ? [] : [{ bike, id: bike.reservation_id }],
     );
     await this.endReservations(lost.map(({ id }) => ({ id, status: "cancelled", reason: "bike_unavailable" })));
+    // Also where the reservation had ended already: `endReservations` leaves those out.
     for (const { bike } of lost) this.changeBike(bike, { reservation_id: null });
   }
 

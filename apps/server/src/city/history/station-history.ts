@@ -45,7 +45,7 @@ export function stationsAt(
   return filtered.read(whose, async (db) => {
     const asked = { at, instant, now: clock() };
     // Before the kept history, this always throws. Below it throws only if the history begins after the instant.
-    if (!isKept(asked)) await refuseOutside(db, whose.systemId, asked);
+    if (!isWithinRetention(asked)) await refuseOutside(db, whose.systemId, asked);
     const rows = await listStationsAt(db, whose.systemId, instant, filters, startOf(request), fetchSize(request.limit));
     if (rows.rows === null) await refuseOutside(db, whose.systemId, asked);
     return toPage(request, rows, (json) => jsonField(json, "id"));
@@ -65,7 +65,7 @@ export function stationAt(
   const instant = new Date(readInstantOfHistory(at, clock()));
   return filtered.read(whose, async (db) => {
     const asked = { at, instant, now: clock() };
-    if (!isKept(asked)) await refuseOutside(db, whose.systemId, asked);
+    if (!isWithinRetention(asked)) await refuseOutside(db, whose.systemId, asked);
     const station = await findStationAt(db, whose.systemId, instant, id);
     if (station === undefined) await refuseOutside(db, whose.systemId, asked);
     return station;
@@ -80,8 +80,8 @@ interface AskedInstant {
   readonly now: number;
 }
 
-/** Tells whether the history still reaches back to an instant. */
-function isKept({ instant, now }: AskedInstant): boolean {
+/** Tells whether an instant is within the retention time. The history of a system may begin later. */
+function isWithinRetention({ instant, now }: AskedInstant): boolean {
   return instant.getTime() >= now - HISTORY_RETENTION_DAYS * DAY_MS;
 }
 

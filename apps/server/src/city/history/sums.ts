@@ -94,7 +94,7 @@ export function startSumming({
       return { swept, isMore: false };
     },
   });
-  // Runs at once, so that a newly created city shows its numbers.
+  // Also runs at the start: a city that was created just before would show no numbers for a minute.
   summing.runOnce().catch((error: unknown) => options.onError(error));
   return summing;
 }

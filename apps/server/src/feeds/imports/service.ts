@@ -40,7 +40,10 @@ const WRITE_INTERVAL_MS = 5_000;
 /** How long an import whose process was killed counts as running. Four intervals, so that a slow import still counts. */
 const ALIVE_MS = 20_000;
 
-/** The import whose progress is written. A replay and a feed's import have no row in `imports` while they run. */
+/**
+ * The import whose progress is written. A `replay` (`replay gbfs`, recorded snapshots in their order) has no row in `imports`.
+ * A feed's import gets one when it is done.
+ */
 export interface ReportedImport {
   readonly db: Queryable;
   readonly systemId: string;

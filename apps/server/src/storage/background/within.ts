@@ -22,19 +22,19 @@ export function askTogether<Answer>(ask: () => Promise<Answer>): () => Promise<A
   async function askWhileAwaited(): Promise<void> {
     while (waiting !== undefined) {
       const asked = waiting;
-      // Later callers start a new request: this answer may be older than the data that they must see.
+      // Later callers start a new query: this answer may be older than the data that they must see.
       waiting = undefined;
-      await ask().then(asked.resolve, asked.reject);
+      await (async () => ask())().then(asked.resolve, asked.reject);
     }
     isAsking = false;
   }
   return () => {
     waiting ??= Promise.withResolvers();
-    const { promise, reject } = waiting;
+    const { promise } = waiting;
     if (!isAsking) {
       isAsking = true;
       // Callers in the same pass of the event loop share this query.
-      setImmediate(() => void askWhileAwaited().catch(reject));
+      setImmediate(() => void askWhileAwaited());
     }
     return promise;
   };

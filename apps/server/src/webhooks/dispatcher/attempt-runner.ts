@@ -4,9 +4,12 @@ import type { ClaimedRow } from "../queue/lane-queries.ts";
 import { afterResult, type AttemptResult } from "../rules/after-attempt.ts";
 import type { Sender } from "../sender/sender.ts";
 import { canStartAttempt, endAttempt, type Lane, type QueueName } from "./lanes.ts";
-import { type CompletedAttempt, type Message, resultOf } from "./result-writer.ts";
+import { type CompletedAttempt, type Message, resultOf, type SentAttempt } from "./result-writer.ts";
 
 /* Runs attempts: takes claimed deliveries from lanes, has their messages sent, and judges the results. */
+
+/** A message that was sent, and what came of it. */
+type SentMessage = Omit<SentAttempt, "row" | "kept" | "chance">;
 
 export interface AttemptRunnerOptions {
   readonly sender: Sender;
@@ -92,6 +95,7 @@ export class AttemptRunner {
     while (!this.#isClosed && inFlight.count < MAX_IN_FLIGHT && canStartAttempt(lane, monotonic())) {
       const row = lane.ready.shift();
       if (row === undefined) return;
+      // `#start` handles the errors of the attempt itself.
       this.#start(lane, row).catch(this.#options.onError);
     }
   }
@@ -102,47 +106,46 @@ export class AttemptRunner {
     inFlight.count++;
     this.#running++;
     try {
-      await this.#attempt(lane, row);
-    } catch (error) {
-      // Nothing was sent: only composing the message, or a sender that is closed, throws. The next maintenance of the lane
-      // releases the claim.
-      lane.inFlight--;
-      lane.unwritten.delete(row.delivery_id);
-      lane.mustRelease = true;
-      onError(error);
+      const sent = await this.#send(lane, row).catch((error: unknown) => {
+        // Nothing was sent: only composing the message, or a sender that is closed, throws. The next maintenance of the lane
+        // releases the claim.
+        lane.inFlight--;
+        lane.unwritten.delete(row.delivery_id);
+        lane.mustRelease = true;
+        onError(error);
+      });
+      if (sent !== undefined) this.#complete(lane, row, sent);
+    } finally {
+      inFlight.count--;
+      this.#running--;
+      if (this.#isClosed && this.#running === 0) this.#idle.resolve();
+      this.#startLane(lane);
     }
-    inFlight.count--;
-    this.#running--;
-    if (this.#isClosed && this.#running === 0) this.#idle.resolve();
-    this.#startLane(lane);
   }
 
-  async #attempt(lane: Lane, row: ClaimedRow): Promise<void> {
-    const { sender, clock, random, userAgent, isSandbox, observe, onCompleted } = this.#options;
+  async #send(lane: Lane, row: ClaimedRow): Promise<SentMessage> {
+    const { sender, clock, userAgent, isSandbox, observe } = this.#options;
     const startedAt = clock();
     const { url, secrets, signature } = lane.endpoint;
     const message = composeMessage({ row, sentAt: startedAt, secrets, signature, isSandbox }, userAgent);
     observe.attemptStarted(startedAt - row.due_at.getTime(), row.replay ? "replay" : "regular");
-    const sent = await sender.send({ url, headers: message.headers, body: message.body });
-    const endedAt = clock();
+    const result = await sender.send({ url, headers: message.headers, body: message.body });
+    return { url, message, startedAt, endedAt: clock(), result };
+  }
+
+  #complete(lane: Lane, row: ClaimedRow, sent: SentMessage): void {
+    const { message, endedAt, result } = sent;
     const kept = lane.logMeter.keep({
-      isSuccess: sent.outcome === "succeeded",
+      isSuccess: result.outcome === "succeeded",
       endedAt,
       requestBytes: Buffer.byteLength(message.body) + LOGGED_OVERHEAD_BYTES,
-      answer: { headers: sent.answerHeaders, body: sent.answerBody },
+      answer: { headers: result.answerHeaders, body: result.answerBody },
     });
-    const result = resultOf({
-      row,
-      url,
-      message,
-      startedAt,
-      endedAt,
-      result: sent,
-      kept,
-      chance: random(),
-    });
-    endAttempt(lane, sent.failure !== null && SLOW_FAILURES.has(sent.failure));
-    onCompleted({ lane, result, ...judgeEndpoint(lane, row.delivery_id, sent, endedAt) });
+    // `chance` extends the wait for the next attempt at random.
+    const completed = resultOf({ ...sent, row, kept, chance: this.#options.random() });
+    endAttempt(lane, result.failure !== null && SLOW_FAILURES.has(result.failure));
+    const judgement = judgeEndpoint(lane, row.delivery_id, result, endedAt);
+    this.#options.onCompleted({ lane, result: completed, ...judgement });
   }
 }
 

@@ -3,7 +3,7 @@ import type { FeedLoss } from "@bikeshare/contract/console";
 import { isObject } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
 import { objectsIn, type PlacedRecord, recordsOf } from "../rules/rule.ts";
-import { type Consumer, type Taken } from "./consumer.ts";
+import type { Consumer, Taken } from "./consumer.ts";
 
 /**
  * Google Maps. The rules are the requirements that Google's guide for micromobility partners adds to GBFS. Google reviews
