@@ -276,6 +276,14 @@ describe("importTrips, row by row", () => {
     ]);
   });
 
+  it("imports a ride of an unknown kind of rider with a warning, whatever word the file has", async () => {
+    const words = ["robot", "constructor", "__proto__"];
+    const rows = words.map((word) => lyftRow(word, { member_casual: word }));
+    const result = await harness.import([await harness.write("a.csv", lyftFile(rows))]);
+    expect(result).toMatchObject({ created: 3, rejected: 0, warnings: { unknown_rider_category: 3 } });
+    expect((await harness.rides()).map(({ rider_category }) => rider_category)).toEqual([null, null, null]);
+  });
+
   it("takes identifiers as they are, with backslashes, quotes and other scripts", async () => {
     const ids = ["a\\b", "a\\nb", "\\.", "駅-1", "Hubbard (LBS-WH-TEST)"];
     await harness.import([

@@ -56,12 +56,12 @@ class RowRejected extends Error {
 }
 
 /** The kinds of riders, by the words of the operators. Lyft's newer files have `member` and `casual`. */
-const RIDER_CATEGORIES: Readonly<Record<string, PastRide["riderCategory"]>> = {
-  subscriber: "member",
-  member: "member",
-  customer: "casual",
-  casual: "casual",
-};
+const RIDER_CATEGORIES: ReadonlyMap<string, PastRide["riderCategory"]> = new Map([
+  ["subscriber", "member"],
+  ["member", "member"],
+  ["customer", "casual"],
+  ["casual", "casual"],
+]);
 /** The maximum of the database's column, an `integer`. */
 const MAX_DURATION_SECONDS = 2_147_483_647;
 const MAX_ID_LENGTH = 255;
@@ -264,7 +264,7 @@ function identity(
 function riderCategory(values: RowValues, reading: TripReading, row: number): PastRide["riderCategory"] {
   const text = value(values, "riderCategory");
   if (text === undefined) return null;
-  const category = RIDER_CATEGORIES[text.toLowerCase()];
+  const category = RIDER_CATEGORIES.get(text.toLowerCase());
   if (category !== undefined) return category;
   reading.warn("unknown_rider_category", row, columnName(values, "riderCategory"), text);
   return null;
