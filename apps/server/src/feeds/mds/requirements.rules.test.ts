@@ -10,6 +10,10 @@ const mds = (version: string, endpoints: object[], api = "provider") => ({
   ...{ data_spec_name: "MDS", version, mode_id: "micromobility" },
   required_apis: [{ api_name: api, required_endpoints: endpoints }],
 });
+const gbfs = (version: string, endpoints: object[]) => ({
+  ...{ data_spec_name: "GBFS", version },
+  required_apis: [{ required_endpoints: endpoints }],
+});
 const program = (specs: object[], more: object = {}) => ({
   ...{ description: "Bikes", provider_ids: [], start_date: "1700000000", end_date: null, required_data_specs: specs },
   ...more,
@@ -55,21 +59,8 @@ test("words of MDS 1, parts of fields and feeds of GBFS are looked up too, and w
       ]),
       mds("2.0.1", [{ endpoint_name: "policies" }, { endpoint_name: "stops", required_fields: ["status.is_renting"] }]),
       mds("2.0.1", [{ endpoint_name: "trips" }], "agency"),
-      {
-        ...{ data_spec_name: "GBFS", version: "2.3" },
-        required_apis: [
-          {
-            required_endpoints: [
-              { endpoint_name: "free_bike_status.json", required_fields: ["is_reserved", "colour"] },
-            ],
-          },
-        ],
-      },
-      {
-        data_spec_name: "GBFS",
-        version: "1.0",
-        required_apis: [{ required_endpoints: [{ endpoint_name: "gbfs.json" }] }],
-      },
+      gbfs("2.3", [{ endpoint_name: "free_bike_status.json", required_fields: ["is_reserved", "colour"] }]),
+      gbfs("1.0", [{ endpoint_name: "gbfs.json" }]),
     ]),
   );
   expect(answersOf(requirements, "status_changes").fields).toMatchObject({
@@ -81,6 +72,22 @@ test("words of MDS 1, parts of fields and feeds of GBFS are looked up too, and w
   });
   for (const endpoint of ["policies", "trips", "gbfs.json"])
     expect(answersOf(requirements, endpoint).status).toBe("missing");
+});
+
+test("an endpoint or a field of any name is missing when it is not served, also one that every object has", () => {
+  for (const name of ["constructor", "__proto__"]) {
+    const requirements = file(
+      program([
+        mds("2.0.1", [{ endpoint_name: name }, { endpoint_name: "trips", required_fields: [name] }]),
+        gbfs("2.3", [{ endpoint_name: "free_bike_status", required_fields: [name] }]),
+      ]),
+    );
+    expect(answersOf(requirements, name)).toEqual({
+      ...{ spec: "MDS", version: "2.0.1", api: "provider", endpoint: name, status: "missing", fields: {} },
+    });
+    for (const endpoint of ["trips", "free_bike_status"])
+      expect(Object.entries(answersOf(requirements, endpoint).fields)).toContainEqual([name, "missing"]);
+  }
 });
 
 test("what any program about this operator disallows is left out, also of the records within others", () => {

@@ -43,17 +43,17 @@ interface NamedEndpoint {
 }
 
 /** Other names of endpoints in requirement files, such as those of MDS 1, with the endpoints here that they stand for. */
-const otherNames: Readonly<Record<string, readonly string[]>> = {
-  events: ["events/historical", "events/recent"],
-  status_changes: ["events/historical"],
-};
+const otherNames: ReadonlyMap<string, readonly string[]> = new Map([
+  ["events", ["events/historical", "events/recent"]],
+  ["status_changes", ["events/historical"]],
+]);
 
 /** Returns the endpoints that serve an endpoint of a requirement file. Empty: it is not served. */
 export function servedEndpoints({ spec, version, api, endpoint }: NamedEndpoint): readonly ServedEndpoint[] {
   const name = endpoint.trim().replace(/^\//, "");
   if (spec.toUpperCase() === "GBFS") return servedFeed(version, name.replace(/\.json$/, ""));
   if (spec.toUpperCase() !== "MDS" || api !== "provider") return [];
-  return (otherNames[name] ?? [name]).flatMap((each) => ofContract().get(each) ?? []);
+  return (otherNames.get(name) ?? [name]).flatMap((each) => ofContract().get(each) ?? []);
 }
 
 /** The result of `ofContract`, made once. */
@@ -100,9 +100,14 @@ function find(schema: z.ZodTypeAny, [step, ...rest]: readonly string[]): Omit<Se
     return (bare.options as string[]).some((word) => word === step || `${word}s` === step)
       ? { isOptional: true }
       : undefined;
-  const field = bare instanceof z.ZodObject ? (bare.shape as z.ZodRawShape)[step] : undefined;
+  const field = bare instanceof z.ZodObject ? own(bare.shape as z.ZodRawShape, step) : undefined;
   const found = field && find(field, rest);
   return found && { isOptional: found.isOptional || field.isOptional() };
+}
+
+/** Returns a part by its name, which comes from a file and may be any word, such as `constructor`. */
+function own<Part>(parts: Readonly<Record<string, Part>>, name: string): Part | undefined {
+  return Object.hasOwn(parts, name) ? parts[name] : undefined;
 }
 
 /** Returns a schema without "optional" and "nullable". Returns the schema of the items for an array. */
@@ -121,6 +126,9 @@ function servedFeed(asked: string, name: string): readonly ServedEndpoint[] {
   if (feed === undefined) return [];
   const { fields, records }: GbfsFeed = gbfsFeeds[feed];
   const record = records === undefined ? fields : (fields[records.list]?.type.item?.fields ?? {});
-  const has = (path: string) => record[path] !== undefined && hasField(version, record[path]);
-  return [{ list: undefined, fields: [], find: (path) => (has(path) ? { isOptional: true } : undefined) }];
+  const findField = (path: string) => {
+    const field = own(record, path);
+    return field !== undefined && hasField(version, field) ? { isOptional: true } : undefined;
+  };
+  return [{ list: undefined, fields: [], find: findField }];
 }
