@@ -107,6 +107,20 @@ test("what any program about this operator disallows is left out, also of the re
   expect(programs.map(({ is_ours: isOurs }) => isOurs)).toEqual([true, true, false, true]);
 });
 
+test("a field of GBFS stays given where a file disallows it, because the feeds are public", () => {
+  const requirements = file(
+    program([
+      gbfs("2.3", [
+        { endpoint_name: "free_bike_status", disallowed_fields: ["lat", "colour"] },
+        { endpoint_name: "station_information", required_fields: ["lat", "colour"] },
+      ]),
+    ]),
+  );
+  expect(leftOutFields(requirements, OURS)).toEqual({});
+  expect(answersOf(requirements, "free_bike_status").fields).toEqual({ lat: "given", colour: "disallowed" });
+  expect(answersOf(requirements, "station_information").fields).toEqual({ lat: "given", colour: "missing" });
+});
+
 test("a name is left out at every depth, a path at its own place alone", () => {
   const status = { last_event: { location: 1, id: 2 }, last_telemetry: { location: 1 }, location: 3 };
   expect(leaveOut(["location"], status)).toEqual({ last_event: { id: 2 }, last_telemetry: {} });

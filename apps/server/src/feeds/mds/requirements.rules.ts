@@ -66,16 +66,18 @@ const partsOfStatus: { readonly [List in RecordList]?: string } = { events: "las
 /**
  * Returns the fields that a requirement file disallows the agency, by list of records. Ignores programs that name other
  * providers only. Ignores the vehicle types and dates of programs, and so may leave out too much: an agency can ask for
- * more, but data that it has read cannot be taken back.
+ * more, but data that it has read cannot be taken back. Leaves out nothing of GBFS, whose feeds are public.
  * @param providerId the operator's id in MDS
  */
 export function leftOutFields({ programs }: RequirementFile, providerId: string | undefined): LeftOutFields {
   const found = programs
     .filter((program) => isOurs(program, providerId))
     .flatMap(demandsOf)
-    .flatMap(({ served, disallowed }) => served.flatMap(({ list }) => disallowed.map((field) => ({ list, field }))));
+    .flatMap(({ served, disallowed }) =>
+      served.flatMap(({ list }) => (list === undefined ? [] : disallowed.map((field) => ({ list, field })))),
+    );
   const nested = found.flatMap(({ list, field }) => {
-    const part = list === undefined ? undefined : partsOfStatus[list];
+    const part = partsOfStatus[list];
     return part === undefined ? [] : [{ list: "vehicles_status" as const, field: `${part}.${field}` }];
   });
   const byList = Map.groupBy([...found, ...nested], ({ list }) => list);
@@ -151,15 +153,16 @@ function answerDemand({ required, disallowed, served, ...named }: Demand, leftOu
   const [first] = served;
   const given = first?.fields ?? [];
   const isLeftOut = (field: string) =>
-    disallowed.includes(field) || leftOut[first?.list as RecordList]?.includes(field);
+    disallowed.includes(field) || (first?.list !== undefined && leftOut[first.list]?.includes(field) === true);
   const fields = [...new Set([...given.map(({ name }) => name), ...required, ...disallowed])];
   return {
     ...named,
     status: first === undefined ? "missing" : "given",
     fields: fields.map((field) => {
       const known = first?.find(field);
+      const isPublic = known !== undefined && first?.list === undefined;
       const isGiven = known === undefined ? "missing" : "given";
-      const status = isLeftOut(field) ? "disallowed" : isGiven;
+      const status = isLeftOut(field) && !isPublic ? "disallowed" : isGiven;
       return { field, status, is_optional: known?.isOptional ?? false, is_required: required.includes(field) };
     }),
   };
