@@ -257,6 +257,12 @@ test.each<[string, string, (documents: Documents) => void, string?]>([
   expect(found.map((finding) => finding.fix)).toEqual([fix]);
 });
 
+/** Adds vehicles of two types that no file describes to one station. */
+function addUnknownTypes(documents: Documents): void {
+  for (const id of ["trike", "tandem"])
+    status(documents).vehicle_types_available.push({ vehicle_type_id: id, count: 1 });
+}
+
 test.each<[string, string, (documents: Documents) => void, string?]>([
   ["lamassu", "lamassu shows 0 of 12 stations: no pricing plans", (d) => delete d["system_pricing_plans"]],
   ["lamassu", "lamassu drops 1 vehicle without a pricing plan", (d) => delete type(d).default_pricing_plan_id],
@@ -265,6 +271,8 @@ test.each<[string, string, (documents: Documents) => void, string?]>([
   ["otp", "OpenTripPlanner takes nothing: it does not read GBFS 3.1-RC3", () => undefined, "3.1-RC3"],
   ["otp", "OpenTripPlanner takes nothing: a zone has no rule", (d) => (zone(d).rules = [])],
   ["otp", "OpenTripPlanner reads only the first rule of 1 zone", (d) => zone(d).rules.push(zone(d).rules[0])],
+  ["otp", "OpenTripPlanner leaves out vehicles of unknown types at 1 station", addUnknownTypes],
+  ["motis", "MOTIS does not count vehicles of unknown types at 1 station", addUnknownTypes],
   ["motis", "MOTIS lets type `ebike` be left anywhere", (d) => delete type(d, 1).return_constraint],
   ["google", "Google finds no rental apps", (d) => delete system(d).rental_apps],
 ])("%s: %s", (consumer, text, spoil, version) => {

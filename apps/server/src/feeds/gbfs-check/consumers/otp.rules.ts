@@ -1,6 +1,6 @@
 import { isAtLeast } from "@bikeshare/contract";
 import type { FeedLoss } from "@bikeshare/contract/console";
-import { isObject, numberFrom } from "../../gbfs/values.ts";
+import { isObject, type JsonObject, numberFrom } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
 import { motorTypes, objectsIn, recordsOf, stringsIn } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
@@ -114,9 +114,10 @@ function takeStations(set: FeedSet) {
       if (!statuses.has(station.id)) drops.add("no status");
     }
   }
+  const isUnknown = ({ vehicle_type_id: type, count }: JsonObject) =>
+    typeof type === "string" && !types.has(type) && (numberFrom(count) ?? 0) > 0;
   for (const station of recordsOf(set, "station_status"))
-    for (const { vehicle_type_id: type, count } of objectsIn(station.get("vehicle_types_available")))
-      if (typeof type === "string" && !types.has(type) && (numberFrom(count) ?? 0) > 0) drops.add("unknown type");
+    if (objectsIn(station.get("vehicle_types_available")).some(isUnknown)) drops.add("unknown type");
   return {
     shown,
     losses: drops.losses({
