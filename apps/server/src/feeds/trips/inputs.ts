@@ -1,6 +1,6 @@
 import { createReadStream, readSync } from "node:fs";
 import { open, readdir, rm, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { crc32 } from "node:zlib";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
@@ -362,7 +362,10 @@ async function findPath(finding: Finding, path: string, isOneOfMany = false): Pr
 
 /** Finds the inputs in a folder and its subfolders. Skips hidden files and those that macOS adds. */
 async function findFolder(finding: Finding, path: string): Promise<void> {
-  const names = (await readdir(path, { recursive: true })).toSorted();
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  // A subfolder is no file, whatever its name: its own files are among the entries.
+  const files = entries.filter((entry) => !entry.isDirectory());
+  const names = files.map((file) => relative(path, join(file.parentPath, file.name))).toSorted();
   const wanted = names.filter(
     (name) => (TRIP_FILE.test(name) || ARCHIVE.test(name)) && !/(?:^|[\\/])(?:\.|__MACOSX)/.test(name),
   );

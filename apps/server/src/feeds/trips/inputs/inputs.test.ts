@@ -82,6 +82,11 @@ function anything(part: string | RegExp): string {
 
 /** Returns the text of each input, or why it is rejected, by its name. Names are relative to the test's directory. */
 async function read(args: readonly string[], changes: Partial<InputSearch> = {}): Promise<Record<string, string>> {
+  return Object.fromEntries(await list(args, changes));
+}
+
+/** Like `read`, with an input as often as it is found. */
+async function list(args: readonly string[], changes: Partial<InputSearch> = {}): Promise<[string, string][]> {
   const found = await findInputs({
     arguments: args,
     standardInput: Readable.from([]),
@@ -97,7 +102,7 @@ async function read(args: readonly string[], changes: Partial<InputSearch> = {})
   ]);
   for (const input of found.inputs) texts.push([input.name, await textOf(input)]);
   await found.close();
-  return Object.fromEntries(texts.map(([name, text]) => [name.replace(`${directory}/`, "").replace(origin, ""), text]));
+  return texts.map(([name, text]) => [name.replace(`${directory}/`, "").replace(origin, ""), text]);
 }
 
 async function textOf(input: Parameters<typeof readTripText>[0]): Promise<string> {
@@ -134,6 +139,17 @@ it("an archive's trip files are read in the order of their paths, gzip within an
   expect(Object.keys(texts)).toEqual(Object.keys(texts).toSorted());
   // Temporary files have no name in the directory.
   expect(await readdir(join(directory, "spool"))).toEqual([]);
+});
+
+it("a file in a subfolder named like a trip file or an archive is read once", async () => {
+  for (const name of ["2019.zip", "years.csv", "empty.zip"])
+    await mkdir(join(directory, "named", name), { recursive: true });
+  await write("named/2019.zip/01.csv", "jan");
+  await write("named/years.csv/2020.csv", "year");
+  expect(await list([join(directory, "named")])).toEqual([
+    ["named/2019.zip/01.csv", "jan"],
+    ["named/years.csv/2020.csv", "year"],
+  ]);
 });
 
 it("a folder's trip files and archives are read, its subfolders' too; a pipe, standard input and an address like files", async () => {
