@@ -131,7 +131,7 @@ const deleteOld = statement(
      where e.system_id = $1 and (
        e.state = 'failed' and e.finished_at < $2::timestamptz
        or e.state = 'ready' and e.schedule_id is not null
-         and e.scheduled_month < to_char($3::timestamptz - coalesce(s.keep_months, 600) * interval '1 month', 'YYYY-MM'))
+         and e.scheduled_month < to_char($3::date - coalesce(s.keep_months, 600) * interval '1 month', 'YYYY-MM'))
      order by e.id limit $4),
    deleted as (delete from exports where system_id = $1 and id = any(array(select id from past)) returning 1)
    select count(*)::int as n from deleted`,
@@ -305,13 +305,17 @@ export function listFileOwners(
   return db.query(filesOf, [systemId, ids]);
 }
 
-/** Deletes old failed exports, and files that are older than their schedule keeps them. @returns how many */
+/**
+ * Deletes old failed exports, and files that are older than their schedule keeps them.
+ * @param month the current month in the city's local time, such as `2026-10`
+ * @returns how many
+ */
 export async function deletePastExports(
   db: QueryRunner,
   systemId: string,
-  { failedBefore, now, limit }: { readonly failedBefore: Date; readonly now: Date; readonly limit: number },
+  { failedBefore, month, limit }: { readonly failedBefore: Date; readonly month: string; readonly limit: number },
 ): Promise<number> {
-  return oneRow(await db.query<{ n: number }>(deleteOld, [systemId, failedBefore, now, limit])).n;
+  return oneRow(await db.query<{ n: number }>(deleteOld, [systemId, failedBefore, `${month}-01`, limit])).n;
 }
 
 /** Returns the schedules of a system, the oldest first. */

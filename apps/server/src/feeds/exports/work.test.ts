@@ -139,7 +139,7 @@ describe("the work of exports", () => {
   });
 });
 
-it("a schedule makes the month before once it is settled, once, and keeps it as long as it says", async () => {
+it("a schedule makes the month before once it is settled, once, and keeps it for as many of the city's months as it says", async () => {
   await addSchedule(context(), harness.systemId, { ...CHOICE, keep_months: 2 });
   clock.advance(Date.parse("2026-06-03T21:59:59Z") - clock());
   await start().runOnce();
@@ -151,6 +151,13 @@ it("a schedule makes the month before once it is settled, once, and keeps it as 
   clock.advance(Date.parse("2026-07-10T00:00:00Z") - clock());
   await start().runOnce();
   expect((await all()).map(({ month }) => month)).toEqual(["2026-06", "2026-05"]);
+  clock.advance(Date.parse("2026-07-31T21:59:59Z") - clock());
+  await start().runOnce();
+  expect((await all()).map(({ month }) => month)).toEqual(["2026-06", "2026-05"]);
+  // Midnight of the first of August in Oslo, when it is still July in UTC.
+  clock.advance(1_000);
+  await start().runOnce();
+  expect((await all()).map(({ month }) => month)).toEqual(["2026-06"]);
   clock.advance(Date.parse("2026-08-10T00:00:00Z") - clock());
   await start().runOnce();
   expect((await all()).map(({ month }) => month)).toEqual(["2026-07", "2026-06"]);

@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { exportFacts, type ExportManifest } from "@bikeshare/contract";
+import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
 import type { Ids } from "../../ids.ts";
 import { type PeriodicWork, startSystemSteps } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
@@ -9,6 +10,7 @@ import { isUnavailable } from "../../storage/db/errors.ts";
 import { explainFileError, ExportFileError } from "./file-writer.ts";
 import { makeExportApart } from "./make-apart.ts";
 import { manifestOf } from "./make-file.ts";
+import { monthOf } from "./months.rules.ts";
 import {
   type Attempt,
   claimExport,
@@ -91,7 +93,8 @@ export function startExportWork(options: ExportWorkOptions): PeriodicWork {
 async function takeCare(options: ExportWorkOptions, systemId: string): Promise<boolean> {
   await requestScheduledExports(options, systemId);
   const now = options.clock();
-  const range = { failedBefore: new Date(now - FAILED_DAYS * DAY_MS), now: new Date(now), limit: DELETE_BATCH_SIZE };
+  const month = monthOf(now, await timeZoneOfSystem(options.db, systemId));
+  const range = { failedBefore: new Date(now - FAILED_DAYS * DAY_MS), month, limit: DELETE_BATCH_SIZE };
   // Deletes batch by batch until a batch is not full.
   let deleted: number;
   do {
