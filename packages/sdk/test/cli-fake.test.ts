@@ -140,11 +140,12 @@ it("says what it can be told, and what is wrong with what it was told", async ()
   }
 });
 
-it("refuses a wrong port or limit, and a receiver on another machine", async () => {
+it("refuses a wrong port, limit or URL, and a receiver on another machine", async () => {
   for (const [args, message] of [
     [["--port", "70000"], "--port must be an integer from 0 to 65535"],
     [["--rate-limit", "many"], "--rate-limit must be an integer"],
     [["--webhook-url", "https://example.com"], "example.com is not this machine"],
+    [["--webhook-url", ""], "--webhook-url must be an http URL"],
   ] as const) {
     const failed = run(["fake", ...args], {});
     expect(await failed.ended).toBe(2);

@@ -59,8 +59,8 @@ async function listen({ client, values, output: standard, environment }: Command
   const prints = values["print"] === true;
   const output = prints ? { ...standard, result: (_: object, text: string) => standard.note(text) } : standard;
   const url = textOf(values, "forward-to");
-  const isForwarding = url !== undefined || !prints;
-  const target = isForwarding ? parseTarget("forward-to", values) : undefined;
+  if (!url && !prints) throw new UsageError("give --forward-to http://localhost:4000/hooks, or --print");
+  const target = url === undefined ? undefined : parseTarget("forward-to", values);
   const names = parseEventNames(textOf(values, "events"));
   const intervalMs = parseIntervalMs(textOf(values, "interval"));
   const concurrency = parseConcurrency(textOf(values, "concurrency"));

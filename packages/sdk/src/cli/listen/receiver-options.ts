@@ -14,8 +14,7 @@ const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/;
  * @throws UsageError that says what is wrong
  */
 export function parseTarget(option: string, values: OptionValues): URL {
-  const text = textOf(values, option);
-  if (!text) throw new UsageError("give --forward-to http://localhost:4000/hooks, or --print");
+  const text = textOf(values, option) ?? "";
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw new UsageError(`--${option} must be an http URL`);
   if (url.username || url.password) throw new UsageError(`--${option} must not contain a user name or password`);
