@@ -282,6 +282,8 @@ test("a message names the location, down to the field, and the rule", () => {
   const breaks = breaksOf(contract, (copy) => {
     const { name } = nodeAt(copy, ["components", "schemas", "StationAt", "properties"]) as Record<string, Node>;
     name!["type"] = ["string", "null"];
+    nodeAt(copy, ["components", "schemas", "ReservationRequest", "properties"])["station_id"] = { type: "integer" };
   });
-  expect(breaks).toContain("GET /v1/stations/{id}, answer 200, .name: it may be null from now on");
+  expect(breaks).toContain("GET /v1/stations/{id}, answer 200, body.name: it may be null from now on");
+  expect(breaks).toContain('POST /v1/reservations, body.station_id: type was "string" and is "integer"');
 });

@@ -137,7 +137,7 @@ function compareResponses(old: Operation, now: Operation, comparison: Comparison
     return [
       ...missing(Object.keys(earlier.headers ?? {}), Object.keys(later.headers ?? {}), "header"),
       ...missing(codesOf(status, earlier), codesOf(status, later), "error code"),
-      ...compareContent(earlier.content ?? {}, later.content ?? {}, comparison, "service", at),
+      ...compareContent(earlier.content ?? {}, later.content ?? {}, comparison, "service", `${at}, body`),
     ];
   });
 }
@@ -155,7 +155,7 @@ function compareContent(old: Content, now: Content, comparison: Comparison, send
   return Object.entries(old).flatMap(([type, { schema }]): Break[] => {
     const later = now[type];
     if (later === undefined) return [{ location, rule: `${type} is gone` }];
-    return compare(schema, later.schema, comparison, sender, `${location}, `);
+    return compare(schema, later.schema, comparison, sender, location);
   });
 }
 
