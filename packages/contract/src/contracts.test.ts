@@ -6,7 +6,7 @@ import { type ErrorCode, errorCatalogue, errorCodes } from "./error-catalogue.ts
 import { idempotencyHeaders } from "./idempotency.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
-import { isScope } from "./scopes.ts";
+import { isScope, scopes } from "./scopes.ts";
 
 const partners = walk(partnerContract);
 const operators = walk(operatorContract);
@@ -100,6 +100,11 @@ test("everything of the operator stands under /operator/v1 and asks for an opera
 test("whoever may write needs the scope that says so", () => {
   const writing = partners.filter(({ route }) => route.method !== "GET").map(({ metadata }) => metadata.scope);
   expect(writing).toEqual([...Array.from({ length: 3 }, () => "reservations:write"), "deliveries:write"]);
+});
+
+test("the text of the scope for reservations names everything that it allows", () => {
+  const allowed = partners.filter(({ metadata }) => metadata.scope === "reservations:write");
+  for (const { id } of allowed) expect(scopes["reservations:write"]).toContain(id.replace("reservations.", ""));
 });
 
 test("what the operator does for a partner on the dashboard costs as much of a session's rate as what the partner does", () => {

@@ -10,7 +10,7 @@ import {
   reservationRequest,
 } from "./reservations.ts";
 
-/** Endpoints with which partners make, read and cancel reservations. */
+/** Endpoints with which partners make, read, extend and cancel reservations. */
 export const reservationEndpoints = {
   list: listEndpoint("/v1/reservations", {
     scope: "reservations:read",

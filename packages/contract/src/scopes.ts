@@ -5,7 +5,7 @@ export const scopes = {
   "rides:read": "list and read rides",
   "bikes:read": "list and read bikes",
   "reservations:read": "list and read its own reservations",
-  "reservations:write": "create and cancel reservations",
+  "reservations:write": "create, extend and cancel reservations",
   "exports:read": "list and download files of open data that the operator shares",
   "events:read": "list and read the events of the resources it may read",
   "deliveries:read": "list and read the deliveries of its own webhooks, and why they fail",
