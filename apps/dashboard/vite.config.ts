@@ -16,7 +16,7 @@ const CHUNKS = [
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
   {
     name: "lists",
-    test: /\/components\/(bytes|filters|instant|pager)|\/operator\/(item-page|fleet-list)|\/audit\/act-columns/,
+    test: /\/components\/(bytes|filters|instant|pager)|\/operator\/(item-page|fleet-list)|\/(audit\/act-columns|keys\/key-table)/,
   },
   { name: "chart", test: /\/components\/chart/ },
   // The time range of charts, a separate group because the pages of requests and deliveries need it without the city.
@@ -32,7 +32,6 @@ const CHUNKS = [
   { name: "feeds", test: /\/pages\/operator\/(feed|alerts)/ },
   { name: "attempt", test: /\/pages\/deliveries\/(attempt|body|words|phases)/ },
   { name: "deliveries", test: /\/pages\/deliveries\// },
-  { name: "key-table", test: /\/pages\/keys\/key-table/ },
   { name: "webhook", test: /\/pages\/webhook\/(operator|webhook-page|settings|secret|status|replay|held)/ },
   { name: "keys-and-sandbox", test: /\/pages\/(keys|sandbox)\// },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },

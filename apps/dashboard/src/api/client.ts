@@ -135,7 +135,8 @@ async function readBody(response: Response, address: string, tagged: Tagged): Pr
   if (etag === null) return body;
   tagged.delete(address);
   tagged.set(address, { etag, body });
-  for (const oldest of tagged.keys()) if (tagged.size > MAX_TAGGED) tagged.delete(oldest);
+  const [oldest = ""] = tagged.keys();
+  if (tagged.size > MAX_TAGGED) tagged.delete(oldest);
   return body;
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation, useSearch } from "wouter-preact";
 import { api } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
-import { retryFailed, type ShownQuery, useQuery } from "../api/queries.ts";
+import { type ShownQuery, useQuery } from "../api/queries.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorState } from "../components/error-state.tsx";
@@ -128,7 +128,7 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
 /** The first error of what the form is made from, with another try. */
 function Unread({ queries }: { readonly queries: readonly ShownQuery[] }) {
   const failed = queries.find(({ error }) => error !== null);
-  return failed && <ErrorState error={failed.error} onRetry={() => void retryFailed(...queries)} />;
+  return failed && <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />;
 }
 
 /** Lets the reader prove their identity at the identity provider, which leaves the page. */
