@@ -97,7 +97,7 @@ interface WantedRide extends Indexed<PastRideState> {
 /** The inputs of `upsertPastRides`' decisions. */
 interface Facts {
   readonly stored: ReadonlyMap<string, RideState>;
-  /** Stored rides of the same bikes that overlap, by the id of the wanted ride. */
+  /** Stored rides of the same bikes that would newly overlap, by the id of the wanted ride. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
   /** The rides that this batch writes, by id. */
   readonly written: Map<string, PastRideState>;
@@ -112,8 +112,16 @@ async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, Want
   await command.lockBikes(bikeIds);
   const stored = await command.lockRides(rides.map(({ id }) => id));
   await command.lockUnknownBikes(bikeIds);
-  const others = await listOverlappingRides(command.tx, command.systemId, rides);
+  const times = rides.flatMap((ride) => newTimes(ride, stored.get(ride.id)));
+  const others = await listOverlappingRides(command.tx, command.systemId, times);
   return { stored, others, written: new Map(), writtenOfBike: new Map() };
+}
+
+/** Returns the time in which a ride may meet others anew: all of it, or that by which it becomes longer than it is stored. */
+function newTimes({ id, bike_id, started_at, ended_at }: PastRideState, before: RideState | undefined): RideTimes[] {
+  if (before === undefined) return [{ id, bike_id, started_at, ended_at, is_rest: false }];
+  const { ended_at: from } = before;
+  return from !== null && ended_at > from ? [{ id, bike_id, started_at: from, ended_at, is_rest: true }] : [];
 }
 
 /**
@@ -282,16 +290,10 @@ async function listNewOverlaps(
     if (item.ended_at === undefined || ride === undefined || ride.ended_at === null) continue;
     const ended_at = new Date(Math.max(Date.parse(item.ended_at), longer.get(ride.id)?.ended_at?.getTime() ?? 0));
     if (ended_at <= ride.ended_at) continue;
-    longer.set(ride.id, { id: ride.id, bike_id: ride.bike_id, started_at: ride.ended_at, ended_at });
+    longer.set(ride.id, { id: ride.id, bike_id: ride.bike_id, started_at: ride.ended_at, ended_at, is_rest: true });
   }
   await command.lockUnknownBikes([...longer.values()].map((ride) => ride.bike_id));
-  const others = await listOverlappingRides(command.tx, command.systemId, [...longer.values()]);
-  return new Map(
-    [...others].map(([id, found]) => [
-      id,
-      found.filter((other) => other.started_at >= (longer.get(id)?.started_at ?? other.started_at)),
-    ]),
-  );
+  return listOverlappingRides(command.tx, command.systemId, [...longer.values()]);
 }
 
 /** Returns the end of a ride after a correction, or what is wrong with it. @param before the stored end */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   type FleetHarness,
   type Item,
@@ -33,6 +33,11 @@ beforeEach(async () => {
   await ride("second", -30, -20);
 });
 
+const withEnd = statement("test.withEnd", "update rides set ended_at = $3 where system_id = $1 and id = $2");
+
+/** Moves a ride's end, whatever other rides it then overlaps with, as imports may. */
+const lengthen = (name: string, to: number) =>
+  harness.db.query(withEnd, [harness.systemId, id(name), new Date(inMinutes(to))]);
 const inMinutes = (minutes: number) => new Date(harness.clock() + minutes * 60_000).toISOString();
 const id = (name: string) => `${name}-${made}`;
 const start = (name: string, from: number) =>
@@ -108,6 +113,20 @@ describe("commands never have a bike on two rides at once", () => {
     await harness.expectSound();
   });
 
+  test("a start without a time is refused if so many rides follow it that the last is not read", async () => {
+    harness.clock.advance(240_000);
+    const later = Array.from({ length: 25 }, (_, n) => ({
+      id: id(`later-${n}`),
+      bike_id: bike,
+      started_at: inMinutes(-4 + n / 8),
+      ended_at: inMinutes(-4 + n / 8 + 0.1),
+    }));
+    await harness.past(...later);
+    harness.clock.advance(-240_000);
+    await conflictsWith("later-0", () => harness.start({ id: id("now"), bike_id: bike }));
+    harness.clock.advance(240_000);
+  });
+
   test("of a correction, a start and history of the same minutes at once, one is done", async () => {
     for (let round = 0; round < 10; round++) {
       const results = await Promise.all([
@@ -139,13 +158,37 @@ describe("commands never have a bike on two rides at once", () => {
   });
 });
 
+describe("rides that an import had overlap hide no conflict", () => {
+  afterEach(async () => {
+    await lengthen("first", -50);
+    await harness.expectSound();
+  });
+
+  test("of a new ride with a ride that contains the one before it", async () => {
+    await lengthen("first", -5);
+    await conflictsWith("first", () => start("third", -10));
+    await conflictsWith("first", () => past("old", -15, -8));
+    expect(outcomes(await past("old", -5, -4))).toEqual(["created"]);
+  });
+
+  test("of a ride that becomes longer with the rides after it, however many it overlaps with already", async () => {
+    const inside = Array.from({ length: 30 }, (_, n) => ({
+      id: id(`inside-${n}`),
+      bike_id: bike,
+      started_at: inMinutes(-49 + n / 3),
+      ended_at: inMinutes(-49 + n / 3 + 0.1),
+    }));
+    await harness.past(...inside);
+    await lengthen("first", -35);
+    await conflictsWith("second", () => past("first", -60, -25));
+    await conflictsWith("second", () => correct("first", -25));
+    expect(outcomes(await past("first", -60, -30))).toEqual(["updated"]);
+  });
+});
+
 test("rides that an import had overlap are listed as a warning, and can be corrected all the same", async () => {
   await harness.db.query(asImported, [harness.systemId, id("second")]);
-  await harness.db.query(statement("test.longer", "update rides set ended_at = $3 where system_id = $1 and id = $2"), [
-    harness.systemId,
-    id("first"),
-    new Date(((await harness.ride(id("first")))["ended_at"] as Date).getTime() + 25 * 60_000),
-  ]);
+  await lengthen("first", -25);
   const broken = async () => (await checkInvariants(harness.db, harness.systemId)).filter((check) => check.broken > 0);
   expect(await broken()).toMatchObject([
     { name: "imported_overlaps", severity: "warning", broken: 1, examples: [`${id("second")} of bike ${bike}`] },

@@ -1,4 +1,4 @@
-import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import { arrayOf, columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
@@ -401,32 +401,43 @@ const update = statement(
 );
 
 /**
- * Maximum number of rides that are read of those that began during a wanted ride. One is not enough, because callers skip
- * rides that the same batch writes, and rides that overlap with the wanted ride already as it is stored.
+ * Maximum number of rides that are read back from a new ride's start. One would do if no rides of a bike overlapped, but
+ * imports may store a long ride and others within it. Where more rides than this lie within a long ride, the long ride is
+ * not found: a new ride in it is accepted, and the command `check` lists it. Too high: each ride read costs every start of a
+ * ride about a microsecond.
  */
-const MAX_LATER_RIDES = 20;
+const MAX_EARLIER_RIDES = 20;
 
-const wantedTimes = columnsOfTable("rides").only("id", "bike_id", "started_at", "ended_at");
+/**
+ * Maximum number of rides that are read of those that began during a wanted ride. The first is a conflict, unless the wanted
+ * ride starts "now": then its start is moved to the end of the last of them.
+ */
+export const MAX_LATER_RIDES = 20;
 
-// Finds the ride before each wanted ride and the rides that began during it, by the index of the bike's rides. A previous
-// ride of zero duration is skipped, because it overlaps with nothing and would hide a longer ride. The values are JSON,
-// because the planner expects the same number of rows from every JSON text. With arrays it would plan the statement each
-// time, at many times the cost of running it.
+const wantedTimes = columnsOfTable("rides")
+  .only("id", "bike_id", "started_at", "ended_at")
+  .and({ is_rest: arrayOf<boolean>("boolean") });
+
+// Finds the last rides before each wanted ride and the first that began during it, by the index of the bike's rides. Earlier
+// rides of zero duration overlap with nothing. The values are JSON, because the planner expects the same number of rows from
+// every JSON text. With arrays it would plan the statement each time, at many times the cost of running it.
 const overlapping = statement(
   "fleet.overlappingRides",
   `select wanted.id as wanted_id, other.*
    from ${wantedTimes.recordset(2, "wanted")}
    cross join lateral (
-     (select ${columns.list()} from rides
-      where system_id = $1 and bike_id = wanted.bike_id and started_at < wanted.started_at
-        and status <> 'cancelled' and id <> wanted.id and ended_at is distinct from started_at
-      order by started_at desc, id desc limit 1)
+     select * from (
+       select ${columns.list()} from rides
+       where system_id = $1 and bike_id = wanted.bike_id and started_at < wanted.started_at and not wanted.is_rest
+         and status <> 'cancelled' and id <> wanted.id and ended_at is distinct from started_at
+       order by started_at desc, id desc limit ${MAX_EARLIER_RIDES}) as earlier
+     where ended_at is null or ended_at > wanted.started_at
      union all
      (select ${columns.list()} from rides
       where system_id = $1 and bike_id = wanted.bike_id and started_at >= wanted.started_at
-        and started_at < coalesce(wanted.ended_at, 'infinity') and status <> 'cancelled' and id <> wanted.id
-      order by started_at, id limit ${MAX_LATER_RIDES})) as other
-   where other.ended_at is null or other.ended_at > wanted.started_at`,
+        and started_at < coalesce(wanted.ended_at, 'infinity') and (ended_at is null or ended_at > wanted.started_at)
+        and status <> 'cancelled' and id <> wanted.id
+      order by started_at, id limit ${MAX_LATER_RIDES})) as other`,
 );
 
 // Unknown bikes have no row to lock: concurrent commands on their rides wait for this lock instead.
@@ -435,7 +446,10 @@ const lockUnknown = statement(
   "select system_id from placed_systems where system_id = $1 for no key update",
 );
 
-/** A ride that is to be written, as far as overlaps depend on it: its bike and its times. */
+/**
+ * A ride that is to be written, as far as overlaps depend on it: its bike and its times. `is_rest`: only the time by which
+ * a stored ride becomes longer. Rides that began before that time overlap with the stored ride already.
+ */
 export type RideTimes = RowOf<typeof wantedTimes>;
 
 /** A ride that was written. */
@@ -496,8 +510,8 @@ export async function updateRides(
 }
 
 /**
- * Finds stored rides of the same bikes that overlap with wanted rides: the ride before each, and the first
- * `MAX_LATER_RIDES` that began during it. Cancelled rides do not count.
+ * Finds stored rides of the same bikes that overlap with wanted rides: of the last `MAX_EARLIER_RIDES` before each, and of
+ * those that began during it, the first `MAX_LATER_RIDES`. Cancelled rides do not count.
  * @returns the overlapping rides by the id of the wanted ride
  */
 export async function listOverlappingRides(

@@ -20,7 +20,13 @@ import {
 } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
-import { insertStartedRides, listOverlappingRides, type RideState, type RideTimes } from "./ride-queries.ts";
+import {
+  insertStartedRides,
+  listOverlappingRides,
+  MAX_LATER_RIDES,
+  type RideState,
+  type RideTimes,
+} from "./ride-queries.ts";
 import { costsOf, describeRide, isSameStart, overlapIssue } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 
@@ -136,7 +142,7 @@ function wantedTimes(item: RideStart, now: Date): RideTimes[] {
   // `decide` refuses a start before 1970. The query must not get it, because PostgreSQL may not support so early a time.
   return isIssue(time) || time.at.getTime() < EARLIEST_START
     ? []
-    : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null }];
+    : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null, is_rest: false }];
 }
 
 /**
@@ -170,7 +176,10 @@ function decide(
   if (bike.ride_id !== null) return refuse("ride_conflict", "bikeOnRide", { bikeId: bike.id, rideId: bike.ride_id });
   if (bike.reported_state !== "available")
     return refuse("bike_not_available", "reported", { id: bike.id, state: bike.reported_state });
-  const startedAt = startBeside(time, othersOf(item, time, facts));
+  const others = othersOf(item, time, facts);
+  // Of so many rides the last may not be known, so the start is not moved to the end of the last.
+  const isMovable = time.isNow && others.length < MAX_LATER_RIDES;
+  const startedAt = startBeside({ ...time, isNow: isMovable }, others);
   if ("id" in startedAt) return refuse("ride_conflict", ...overlapIssue(startedAt));
   const namedStation = item.start_station_id ?? undefined;
   if (namedStation !== undefined && presentStation(facts.stations, namedStation) === undefined) {
