@@ -175,6 +175,13 @@ const fitting: { readonly [Kind in FactKind]?: Fitting<Kind> } = {
   },
 };
 
+/** Returns the ids of the vehicle types that the rules of zones and the global rules name, in the field of any version. */
+export function typesOfZones({ features = [], global_rules: rules = [] }: FactsOf<"geofencing_zones">): string[] {
+  return [...features.flatMap(({ properties }) => properties?.rules ?? []), ...rules].flatMap(
+    ({ vehicle_type_ids: ids = [], vehicle_type_id: olderIds = [] }) => [...ids, ...olderIds],
+  );
+}
+
 type Links = FactsOf<"system">["station_links"];
 
 type Apps = FactsOf<"system">["rental_apps"];

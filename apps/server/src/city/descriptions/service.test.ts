@@ -114,6 +114,36 @@ test("types and regions in use are listed without a description, and described o
   ]);
 });
 
+test("zones keep the vehicle types that their rules name, whatever other words are in them", async () => {
+  const ring = [
+    [10, 59],
+    [11, 59],
+    [11, 60],
+    [10, 59],
+  ];
+  const rule = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
+  const ids = ["Feature", "rules", "zone", "tandem", "trike", "older"];
+  for (const id of ids) await describe(acting(), room.systemId, "vehicle_type", id, { name: id });
+  await describe(acting(), room.systemId, "geofencing_zones", "", {
+    features: [
+      {
+        type: "Feature",
+        geometry: { type: "MultiPolygon", coordinates: [[ring]] },
+        properties: { name: [{ text: "zone", language: "en" }], rules: [{ ...rule, vehicle_type_ids: ["tandem"] }] },
+      },
+    ],
+    global_rules: [
+      { ...rule, vehicle_type_ids: ["trike"] },
+      { ...rule, vehicle_type_id: ["older"] },
+    ],
+  });
+  const remove = (id: string) => removeDescription(acting(), room.systemId, "vehicle_type", id);
+  for (const id of ["tandem", "trike", "older"]) await expect(remove(id)).rejects.toThrow(`zones refer to ${id}`);
+  for (const id of ["Feature", "rules", "zone"]) expect(await remove(id)).toBe(true);
+  await removeDescription(acting(), room.systemId, "geofencing_zones", "");
+  for (const id of ["tandem", "trike", "older"]) expect(await remove(id)).toBe(true);
+});
+
 test("two changes of one thing at once both remain", async () => {
   await Promise.all([
     describe(acting(), room.systemId, "vehicle_type", "cargo", { name: "Cargo" }),

@@ -9,7 +9,15 @@ import type { QueryRunner, Queryable, Transaction } from "../../storage/db/datab
 import { type Page, pageOfItems, sortById } from "../../storage/lists/page.ts";
 import { hasSystem, nameOfSystem, renameSystem, systemsOf } from "../systems/service.ts";
 import { FactIssue, requireId } from "./fact-values.rules.ts";
-import { applyChanges, feedsOfKind, type KnownIds, requireFitting, type SaidFeed, saidOfKind } from "./facts.rules.ts";
+import {
+  applyChanges,
+  feedsOfKind,
+  type KnownIds,
+  requireFitting,
+  type SaidFeed,
+  saidOfKind,
+  typesOfZones,
+} from "./facts.rules.ts";
 import { timeZoneFrom } from "./lenient-values.rules.ts";
 import { type Described, mergeFacts, textIn } from "./published-facts.rules.ts";
 import {
@@ -303,12 +311,11 @@ async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: st
     case "vehicle_type": {
       const uses = await findTypeUses(tx, systemId, id);
       const zones = await findDescription(tx, systemId, "geofencing_zones", "");
-      // Zones name types in their rules. Any JSON string that equals the id counts as such a name.
       return [
         ...(uses.by_bikes ? ["bikes"] : []),
         ...(uses.by_stations ? ["stations"] : []),
         ...(uses.by_rides ? ["rides"] : []),
-        ...(JSON.stringify(zones ?? {}).includes(JSON.stringify(id)) ? ["zones"] : []),
+        ...(zones !== undefined && typesOfZones(zones).includes(id) ? ["zones"] : []),
       ];
     }
     case "region":
