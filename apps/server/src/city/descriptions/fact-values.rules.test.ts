@@ -62,6 +62,7 @@ test.each<[FactKind, object, string, RegExp]>([
   ["system", { language: "english" }, "language", /BCP 47/],
   ["system", { licence: "mine" }, "licence", /SPDX/],
   ["system", { url: "bikes.example" }, "url", /https/],
+  ["system", { terms_url: "bikes.example" }, "terms_url", /begins with https:\/\/ or http:\/\//],
   ["system", { url: "https://user:secret@bikes.example" }, "url", /https/],
   ["system", { phone_number: "22 00 11 22" }, "phone_number", /\+4722001122/],
   ["system", { start_date: "2026-02-30" }, "start_date", /a day/],

@@ -218,6 +218,7 @@ const MAX_TEXT_LENGTH = 2_000;
 const MAX_URI_LENGTH = 2_000;
 /** Maximum items of a list. Too high: one fact fills every document. */
 const MAX_ITEMS = 1_000;
+const WEB_ADDRESS = "an address that begins with https:// or http://";
 const ID = `an id of up to ${MAX_LINE_LENGTH} visible ASCII characters`;
 /** The greatest number that consumers in Java and C++ read into an `int`. */
 const MAX_NUMBER = 2_147_483_647;
@@ -295,7 +296,7 @@ function ruleOf({ kind, words = [] }: FieldType, path: string): TextRule {
   if (kind !== "uri") return textRules[kind] ?? textRules.string ?? [lineFrom, "one line"];
   return APP_FIELD.test(path)
     ? [appAddressFrom, "an address such as https://bikes.example/open or bikes://open"]
-    : [webAddressFrom, "an address that begins with https:// or http://"];
+    : [webAddressFrom, WEB_ADDRESS];
 }
 
 /** Parses a list, in which no text may occur twice. @throws FactIssue */
@@ -349,8 +350,7 @@ function readText(kind: "text" | "textUri", value: unknown, path: string, langua
     if (spoken === undefined)
       throw new FactIssue(path, tag, "texts with a BCP 47 language tag each, such as nb or en-GB");
     if (read !== undefined) return { text: read, language: spoken };
-    const expected =
-      kind === "text" ? `a text of up to ${MAX_TEXT_LENGTH} characters` : "an address that begins with https://";
+    const expected = kind === "text" ? `a text of up to ${MAX_TEXT_LENGTH} characters` : WEB_ADDRESS;
     throw new FactIssue(path, text, expected);
   });
   const languages = texts.map((text) => text.language);
