@@ -70,4 +70,4 @@ function monthAfter(instant: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-export { deleteCreation } from "./queries.ts";
+export { deleteStatesSinceButNewest } from "./queries.ts";

@@ -467,8 +467,8 @@ const extendPast = statement(
   "update stations set known_since = least(known_since, $2::timestamptz) where system_id = $1",
 );
 
-const deleteCreationRows = statement(
-  "history.deleteCreation",
+const deleteStates = statement(
+  "history.deleteStatesSinceButNewest",
   `delete from station_changes using stations
    where station_changes.system_id = $1 and stations.system_id = $1 and stations.id = station_changes.station_id
      and station_changes.at >= $2::timestamptz and station_changes.at < stations.state_since`,
@@ -492,6 +492,6 @@ export async function insertPastStates(
  * Deletes the states that were recorded at an instant or later, except the newest of each station: an invented past
  * replaces the first states of stations that were created then.
  */
-export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
-  await tx.query(deleteCreationRows, [systemId, since]);
+export async function deleteStatesSinceButNewest(tx: Transaction, systemId: string, since: Date): Promise<void> {
+  await tx.query(deleteStates, [systemId, since]);
 }

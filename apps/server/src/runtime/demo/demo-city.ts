@@ -15,7 +15,7 @@ import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { batchOf, type PastRide, writePastRides } from "../../city/fleet/ride-import.ts";
 import { startRides } from "../../city/fleet/start-rides.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
-import { deleteCreation, type PastState, recordPastStates } from "../../city/history/past-states.ts";
+import { deleteStatesSinceButNewest, type PastState, recordPastStates } from "../../city/history/past-states.ts";
 import { sumWholePast } from "../../city/history/sums.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../storage/db/database.ts";
@@ -90,7 +90,7 @@ export async function fillWithDemoCity(
   const days = daysOf(history.rides, changes, now);
   const firsts = days.splice(0, FIRST_DAYS);
   // The invented past replaces the first states of the stations, which were recorded at their creation just now.
-  await db.transaction((tx) => deleteCreation(tx, systemId, new Date(now)));
+  await db.transaction((tx) => deleteStatesSinceButNewest(tx, systemId, new Date(now)));
   // Writes both days at the same time, because PostgreSQL uses a separate processor for each. Each has a separate slot of
   // the counts, so that they do not wait for each other.
   await Promise.all(firsts.map((day, slot) => writeDay(db, systemId, day, slot, now)));
