@@ -19,17 +19,17 @@ interface Caused {
 const causes: Readonly<
   Record<DeliveryName, (acts: CityActs, stationId: string | undefined, context: CommandContext) => Promise<Caused>>
 > = {
-  "ride.started": async (acts, stationId) => ofRide(await acts.startRide(stationId)),
-  "ride.completed": async (acts, stationId) => ofRide(await acts.ride(stationId)),
+  "ride.started": async (acts, stationId) => ofRideOrReservation(await acts.startRide(stationId)),
+  "ride.completed": async (acts, stationId) => ofRideOrReservation(await acts.ride(stationId)),
   "ride.cancelled": async (acts, stationId) => {
     const ride = await acts.startRide(stationId);
     await acts.cancelRide(ride.id);
-    return ofRide(ride);
+    return ofRideOrReservation(ride);
   },
   "ride.corrected": async (acts, stationId) => {
     const ride = await acts.ride(stationId);
     await acts.correctRide(ride.id, ride.endStationId);
-    return ofRide(ride);
+    return ofRideOrReservation(ride);
   },
   "station.offline": async (acts, stationId) => {
     const id = stationId ?? (await acts.otherStation());
@@ -41,22 +41,22 @@ const causes: Readonly<
     await acts.bringOnline(id);
     return ofStation(id);
   },
-  "reservation.created": async (acts, stationId) => ofReservation(await acts.reserve(stationId)),
+  "reservation.created": async (acts, stationId) => ofRideOrReservation(await acts.reserve(stationId)),
   "reservation.cancelled": async (acts, stationId) => {
     const reservation = await acts.reserve(stationId);
     await acts.cancelReservation(reservation.id);
-    return ofReservation(reservation);
+    return ofRideOrReservation(reservation);
   },
   "reservation.expired": async (acts, stationId) => {
     // A minute's hold, made 61 s ago, has ended.
     const reservation = await acts.reserve(stationId, { ago: 61_000, minutes: 1 });
     await acts.expireReservation(reservation.id);
-    return ofReservation(reservation);
+    return ofRideOrReservation(reservation);
   },
   "reservation.fulfilled": async (acts, stationId) => {
     const reservation = await acts.reserve(stationId);
     await acts.takeReservedBike(reservation.id, reservation.stationId);
-    return ofReservation(reservation);
+    return ofRideOrReservation(reservation);
   },
   "alert.opened": async (acts, stationId) => ofAlert(await acts.openAlert(stationId), stationId),
   "alert.ended": async (acts, stationId) => {
@@ -115,16 +115,12 @@ async function stayBelow(
   acts.steps.push(`${watched.for_minutes} minutes pass`);
 }
 
-function ofRide({ id, stationId }: RideOrReservation): Caused {
+function ofRideOrReservation({ id, stationId }: RideOrReservation): Caused {
   return { resource_id: id, station_id: stationId };
 }
 
 function ofStation(id: string): Caused {
   return { resource_id: id, station_id: id };
-}
-
-function ofReservation({ id, stationId }: RideOrReservation): Caused {
-  return { resource_id: id, station_id: stationId };
 }
 
 function ofAlert(id: string, stationId: string | undefined): Caused {
