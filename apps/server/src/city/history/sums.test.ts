@@ -4,6 +4,7 @@ import { checkInvariants } from "../../health/check/service.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { describe as describeSystem } from "../descriptions/service.ts";
 import { listFlows } from "./flows.ts";
+import { markHoursOfStations } from "./sum-marks.ts";
 import { cityAtAGlance, sumsOfStations, systemSummary } from "./summary.ts";
 import { sumSystem, sumWholePast } from "./sums.ts";
 
@@ -236,6 +237,19 @@ test("hours that were never summed have no sums rather than no rides", async () 
   expect([await pastRides(), await usual()]).toEqual([[null, 1, null, 0, null], []]);
   await sum();
   expect(await pastRides()).toEqual([1, 2, 1, 0, 4]);
+});
+
+test("hours before the retention of the sums have none, whatever old state a feed reports", async () => {
+  const old = { started_at: "2015-06-01T11:05:00Z", ended_at: "2015-06-01T11:15:00Z" };
+  await harness.past({ id: "old", bike_id: "old", ...old });
+  const oldRides = async () =>
+    (await summary({ step: "PT1H", from: "2015-06-01T11:00:00Z", to: "2015-06-01T12:00:00Z" })).data[0]?.rides_started;
+  await sum();
+  expect(await oldRides()).toBeNull();
+  const [state, now] = [new Date("2014-01-01T00:00:00Z"), new Date(harness.clock())];
+  await harness.db.transaction(async (tx) => markHoursOfStations(tx, "main", state, now));
+  await sum();
+  expect(await oldRides()).toBeNull();
 });
 
 test("a glance shows the bikes by state, since when stations are empty, and today against the same days before", async () => {

@@ -144,7 +144,7 @@ function whileLocked<Result>(
 async function markChangedHours(context: SumContext, systemId: string, isOver: () => boolean): Promise<boolean> {
   const { db, clock, changedRides = CHANGED_RIDES } = context;
   const timeZone = await timeZoneOfSystem(db, systemId);
-  const oldest = yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS);
+  const oldest = hourOf(yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS));
   for (;;) {
     // The horizon is read before the rides, so that rides that are written meanwhile have later positions.
     const horizon = await horizonOfList(readContextOn(db).readPool, "rides");
@@ -178,7 +178,8 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
         next.summed_from = earliest(next.summed_from, ...kept);
         isFull = n >= changedRides;
       }
-      if (since !== null) next.summed_from = earliest(next.summed_from, since);
+      // Hours before `oldest` are never summed: readers would take them for hours without rides.
+      if (since !== null) next.summed_from = earliest(next.summed_from, since < oldest ? oldest : since);
       updateSumProgress(tx, next);
       return isFull;
     });
