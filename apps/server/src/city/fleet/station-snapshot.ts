@@ -188,15 +188,15 @@ export async function writeStations(command: FleetCommand, plan: StationPlan): P
   const tally = plan.kept;
   // The plan used rows that were not locked; each decision is repeated on the locked rows before it is written.
   const taken = await insertPlanned(command, plan, tally);
-  await updateLocked(command, plan, [...plan.updates, ...taken].toSorted(), tally);
+  // Rows that have changed since the plan, so that now the station itself is to be written.
   const changed: string[] = [];
   for (const ids of chunksOf(plan.parts)) {
     const decisions = await decide(command, plan, ids, byId(await listStations(command, ids)));
     await writeParts(command, plan, decisions.filter(isOfParts), tally);
     changed.push(...decisions.filter((decision) => !isOfParts(decision)).map(({ id }) => id));
   }
-  // These rows have changed since the plan, so that now the station itself is to be written.
-  await updateLocked(command, plan, changed, tally);
+  // Locks all in the order of their ids, as every command does, so that no two wait for each other.
+  await updateLocked(command, plan, [...plan.updates, ...taken, ...changed].toSorted(), tally);
   command.count("stations", tally.created);
   if (tally.created + tally.updated + tally.removed > 0) command.notify("stations");
   const changes = { ...tally.changes(), timesAfter: plan.timesAfter };

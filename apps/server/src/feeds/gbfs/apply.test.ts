@@ -97,9 +97,13 @@ test("a source's stations are loaded and written in pieces, however many it has"
   });
   const rows: number[] = [];
   const given: number[] = [];
+  const observed = watched((_, values, found) => {
+    if (found.some((row) => Object.keys(row).length > 1)) rows.push(found.length);
+    for (const value of values) if (typeof value === "string") given.push(value.length);
+  });
   const changes: number[][] = [];
   for (const snapshot of [both(0, 0), both(1, 2_500), informationAt(2, ids(5_000)), both(3, 5_000)]) {
-    const { stations } = await applySnapshot(observed(rows, given), context(), snapshot);
+    const { stations } = await applySnapshot(observed, context(), snapshot);
     changes.push([stations.created, stations.removed, stations.waiting.withoutStatus]);
   }
   expect(changes).toEqual([
@@ -113,18 +117,31 @@ test("a source's stations are loaded and written in pieces, however many it has"
   expect(Math.max(...given)).toBeLessThan(1_500_000);
 });
 
-/**
- * Returns the database, and collects the sizes of its statements.
- * @param rows gets the number of rows of each result with more than one column
- * @param given gets the length of each text parameter
- */
-function observed(rows: number[], given: number[]): Queryable {
+test("stations are locked in the order of their ids, those among them that others change meanwhile", async () => {
+  await apply({ ...informationAt(0, ["a"]), ...statusAt(0, ["a"]) }, { source: "other" });
+  await apply({ ...informationAt(0, ["m"]), ...statusAt(0, ["m"]) });
+  const locked: unknown[] = [];
+  const db = watched(async ({ name }, [, ids]) => {
+    // The plan has read the stations, and has locked none.
+    if (name === "stationSnapshot.withIds") {
+      await sql("update stations set source = 'gbfs' where system_id = $1 and id = 'a'");
+    }
+    if (name === "stationSnapshot.lock") locked.push(ids);
+  });
+  const snapshot = { ...informationAt(1, ["a", "m"], { name: "new" }), ...statusAt(1, ["a", "m"]) };
+  expect((await applySnapshot(db, context(), snapshot)).stations).toMatchObject({ updated: 2 });
+  expect(locked.flat()).toEqual(["a", "m"]);
+});
+
+/** Returns the database. @param after is called after each statement, with its values and the rows of its result */
+function watched(
+  after: (text: Parameters<Queryable["query"]>[0], values: readonly unknown[], found: readonly object[]) => unknown,
+): Queryable {
   const watch = <Runner extends Queryable>(runner: Runner): Runner =>
     Object.assign(Object.create(runner) as Runner, {
       query: async (...[text, values = []]: Parameters<Queryable["query"]>) => {
         const found = await runner.query<object>(text, values);
-        if (found.some((row) => Object.keys(row).length > 1)) rows.push(found.length);
-        for (const value of values) if (typeof value === "string") given.push(value.length);
+        await after(text, values, found);
         return found;
       },
       transaction: (work: (tx: Transaction) => unknown) => runner.transaction((tx) => work(watch(tx))),
