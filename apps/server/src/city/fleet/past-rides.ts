@@ -117,7 +117,7 @@ async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, Want
   return { stored, others, written: new Map(), writtenOfBike: new Map() };
 }
 
-/** Returns the time in which a ride may meet others anew: all of it, or that by which it becomes longer than it is stored. */
+/** Returns the time in which a ride may newly overlap: all of it, or that by which it becomes longer than it is stored. */
 function newTimes({ id, bike_id, started_at, ended_at }: PastRideState, before: RideState | undefined): RideTimes[] {
   if (before === undefined) return [{ id, bike_id, started_at, ended_at, is_rest: false }];
   const { ended_at: from } = before;

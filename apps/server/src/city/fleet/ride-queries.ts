@@ -402,15 +402,15 @@ const update = statement(
 
 /**
  * Maximum number of rides that are read back from a new ride's start. One would do if no rides of a bike overlapped, but
- * imports may store a long ride and others within it. Where more rides than this lie within a long ride, the long ride is
- * not found: a new ride in it is accepted, and the command `check` lists it. Too high: each ride read costs every start of a
+ * imports may store a long ride and others within it. Where this many rides lie within a long ride, the long ride is not
+ * found: a new ride in it is accepted, and the command `check` lists it. Too high: each ride read costs every start of a
  * ride about a microsecond.
  */
 const MAX_EARLIER_RIDES = 20;
 
 /**
- * Maximum number of rides that are read of those that began during a wanted ride. The first is a conflict, unless the wanted
- * ride starts "now": then its start is moved to the end of the last of them.
+ * Maximum number of rides that are read of those that began during a wanted ride. The first is a conflict, unless the
+ * wanted ride starts "now": then its start is moved to the end of the last of them.
  */
 export const MAX_LATER_RIDES = 20;
 
@@ -418,9 +418,9 @@ const wantedTimes = columnsOfTable("rides")
   .only("id", "bike_id", "started_at", "ended_at")
   .and({ is_rest: arrayOf<boolean>("boolean") });
 
-// Finds the last rides before each wanted ride and the first that began during it, by the index of the bike's rides. Earlier
-// rides of zero duration overlap with nothing. The values are JSON, because the planner expects the same number of rows from
-// every JSON text. With arrays it would plan the statement each time, at many times the cost of running it.
+// Finds the last rides before each wanted ride and the first that began during it, by the index of the bike's rides.
+// Earlier rides of zero duration overlap with nothing. The values are JSON, because the planner expects the same number of
+// rows from every JSON text. With arrays it would plan the statement each time, at many times the cost of running it.
 const overlapping = statement(
   "fleet.overlappingRides",
   `select wanted.id as wanted_id, other.*
