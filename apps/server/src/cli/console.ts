@@ -1,12 +1,13 @@
 import { emailAddress } from "@bikeshare/contract/console";
 import { Option } from "@commander-js/extra-typings";
-import type { Config } from "../config.ts";
+import { type Config, ConfigError } from "../config.ts";
 import { invite } from "../console/people/invitations.ts";
 import { DEFAULT_SERVICE_NAME, invitationMail } from "../console/people/mails.ts";
 import { invitationUrl, normalizedEmail } from "../console/people/people.rules.ts";
 import { resetPerson } from "../console/people/reset.ts";
 import { createMailer } from "../outbound/mail/mailer.ts";
-import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
+import { reasonOf } from "../runtime/startup/checks.ts";
+import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, parsed, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
 import { addressOfStart } from "./start.ts";
@@ -30,13 +31,13 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
       if (partnerId === null && !operator)
         throw new UsageError("The team is missing: give --partner <id> or --operator.");
       return runOnSystem(cli(), async (context) => {
+        // Comes before the invitation, which revokes an earlier one of the same person.
+        const baseUrl = await baseOfLinks(context.config);
         // The link proves the address, because the operator hands it to the person.
         const invitation = { systemId: context.systemId, partnerId, email, role, proves: "operator" } as const;
         const { id, token, expires_at } = await invite(context, invitation);
-        const { config } = context;
-        const baseUrl = config.publicUrl ?? (await addressOfStart(config)) ?? localAddress(config);
         const url = invitationUrl(baseUrl, token);
-        const isMailed = await mail(config, { id, email, url, expiresAt: expires_at });
+        const isMailed = await mail(context, { id, email, url, expiresAt: expires_at });
         return {
           object: { id, email, role, url, expires_at, mailed: isMailed },
           notes: isMailed ? [] : ["The link works once. Send it to this person only."],
@@ -61,14 +62,31 @@ function registerReset(group: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Mails an invitation if a mail server is configured. @returns whether it did */
+/** Returns the base address of links to the dashboard. @throws ConfigError when a link could not work */
+async function baseOfLinks(config: Config): Promise<string> {
+  const url = config.publicUrl ?? (await addressOfStart(config));
+  if (url !== undefined) return url;
+  if (config.port !== 0) return localAddress(config);
+  throw new ConfigError(
+    "PORT=0: the port of the service is unknown, so a link could not name it. Set PORT to the port at which the service listens, or set PUBLIC_URL.",
+  );
+}
+
+/** Mails an invitation if a mail server is configured. Says why if the mail fails. @returns whether it was sent */
 async function mail(
-  { mail: server, branding }: Pick<Config, "mail" | "branding">,
+  { config: { mail: server, branding }, output }: Pick<CliContext, "config" | "output">,
   invitation: { readonly id: string; readonly email: string; readonly url: string; readonly expiresAt: Date },
 ): Promise<boolean> {
   const mailer = server && createMailer(server.smtpUrl, { from: server.from });
-  await mailer?.send(invitationMail({ ...invitation, serviceName: branding.name ?? DEFAULT_SERVICE_NAME }));
-  return mailer !== undefined;
+  if (mailer === undefined) return false;
+  try {
+    await mailer.send(invitationMail({ ...invitation, serviceName: branding.name ?? DEFAULT_SERVICE_NAME }));
+    return true;
+  } catch (error) {
+    // Does not fail the command: the invitation is stored, and only this command can show its link.
+    output.note(`No mail was sent: ${reasonOf(error)}`);
+    return false;
+  }
 }
 
 function readEmail(text: string): string {

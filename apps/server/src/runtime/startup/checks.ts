@@ -120,7 +120,7 @@ function byText(error: unknown, at: string): string | undefined {
 }
 
 /** Returns the message of an error. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   // An attempt to connect to several addresses has a reason for each.
   if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join("; ");
   return error instanceof Error ? error.message : String(error);
