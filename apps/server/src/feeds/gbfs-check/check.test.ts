@@ -198,6 +198,15 @@ test("a finding of a record names its place in the document, though an element b
   ]);
 });
 
+test("an address may name its host by an IPv6 address, in brackets there and nowhere else", () => {
+  const errorsOf = (url: string) => {
+    const { findings } = check(spoiled((d) => (d["gbfs_versions"].data.versions[0].url = url)));
+    return findings.filter(({ rule }) => rule === "field-value").length;
+  };
+  const urls = ["https://[2001:db8::1]:8443/gbfs.json", "https://[::1]", "https://city.example/[::1]"];
+  expect(urls.map(errorsOf)).toEqual([0, 0, 1]);
+});
+
 test("thousands of equal findings are one, with their number and three examples", () => {
   const { findings } = check(
     spoiled((d) => {

@@ -35,8 +35,9 @@ const anyString = (expected: string) => stringKind(expected, () => true);
 const stringLike = (expected: string, pattern: RegExp, since?: GbfsVersion) =>
   stringKind(expected, (text) => pattern.test(text), since);
 
+/** Accepts brackets around an IPv6 host alone, as the official schemas do. */
 const URI =
-  /^[a-z][a-z0-9+.-]*:(?:[a-z0-9\-._~!$&'()*+,;=:@/]|%[0-9a-f]{2})+(?:\?(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?(?:#(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?$/i;
+  /^[a-z][a-z0-9+.-]*:(?![?#]|$)(?:\/\/\[[0-9a-f:.]+\])?(?:[a-z0-9\-._~!$&'()*+,;=:@/]|%[0-9a-f]{2})*(?:\?(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?(?:#(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?$/i;
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
 const INSTANT = /^\d{4}-\d{2}-\d{2}[t ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
