@@ -22,6 +22,7 @@ import { careForTables, FLEET_TABLES } from "../storage/db/vacuum.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, stopSignal } from "./context.ts";
 import { listOf, option, sourceName, UsageError } from "./options.ts";
 import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
+import { localAddress } from "./serve.ts";
 
 /* The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. */
 
@@ -241,7 +242,7 @@ async function checkLocation(cli: CliContext, location: string, settings: CheckS
     );
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, cli.system);
-    const baseUrl = () => cli.config.publicUrl ?? `http://${cli.config.host}:${cli.config.port}`;
+    const baseUrl = () => cli.config.publicUrl ?? localAddress(cli.config);
     await print(cli, await readOwnFeed({ ...cli, db, baseUrl }, systemId, version), settings);
   });
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { readVersion } from "../version.ts";
 import { type CliContext, type OpenCli, type ParentCommand, run, type RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
+import { localAddress } from "./serve.ts";
 
 /** A line of the file that `run` reads: a command's words. */
 const commandLine = z.array(z.string()).min(1);
@@ -66,7 +67,7 @@ export function registerOpenApi(program: ParentCommand, cli: OpenCli): void {
       run(cli(), async ({ config }) => {
         // Loaded here, so that the other commands do not wait for it.
         const { createOpenApiDocument } = await import("@bikeshare/contract/openapi");
-        const baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`;
+        const baseUrl = config.publicUrl ?? localAddress(config);
         const document = createOpenApiDocument({ baseUrl, version: readVersion() });
         return { object: document, text: JSON.stringify(document, null, 2) };
       }),
