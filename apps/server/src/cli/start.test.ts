@@ -161,13 +161,18 @@ const COMPLETED = "/v1/events?event=ride.completed&limit=1";
 /** Limits the wait until twenty rides have ended. If it is too low, the test fails on a busy machine. */
 const RIDES_TIMEOUT_MS = 300_000;
 
+async function countCompleted(): Promise<number> {
+  const counted = statement("", "select count(*)::int as n from events where name = 'ride.completed'");
+  return (await database.db.query<{ n: number }>(counted))[0]?.n ?? 0;
+}
+
 /** Waits for simulated rides to end. Asks the database, because the demo's key permits only 60 requests a minute. */
 async function untilCompleted(rides: number): Promise<void> {
-  const counted = statement("", "select count(*)::int as n from events where name = 'ride.completed'");
-  const hasEnough = async () => ((await database.db.query<{ n: number }>(counted))[0]?.n ?? 0) >= rides;
-  await vi.waitUntil(hasEnough, { timeout: RIDES_TIMEOUT_MS, interval: 50 }).catch((cause: unknown) => {
-    throw new Error(`No ${rides} rides have ended. \`start\` said: ${remarks.join("\n")}`, { cause });
-  });
+  await vi
+    .waitUntil(async () => (await countCompleted()) >= rides, { timeout: RIDES_TIMEOUT_MS, interval: 50 })
+    .catch((cause: unknown) => {
+      throw new Error(`No ${rides} rides have ended. \`start\` said: ${remarks.join("\n")}`, { cause });
+    });
 }
 
 /**
@@ -235,6 +240,17 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   const keys = await keysOf(database, database.systemId);
   // The simulator has removed its own keys.
   expect(keys.map(({ name }) => name)).toEqual(["made by start"]);
+}, 600_000);
+
+it("simulates rides at the port where it listens, whatever its public address is", async () => {
+  await useMadeCity();
+  env = { ...env, PUBLIC_URL: "https://bikes.example.com" };
+  const before = await countCompleted();
+  const running = await start("--speed", SPEED);
+  expect(running.url).toBe("https://bikes.example.com");
+  await untilCompleted(before + 1);
+  expect(remarks.filter((line) => line.includes("No rides are simulated"))).toEqual([]);
+  expect(await running.stop()).toBe(0);
 }, 600_000);
 
 it("what fails after the service is up ends the process with the reason, and leaves nothing open", async () => {

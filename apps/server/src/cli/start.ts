@@ -241,7 +241,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
     },
   });
   closers.push(() => service.close());
-  const { url = "" } = service;
+  const { url = "", port = config.port } = service;
   await lock.publish(url);
   const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
   const isDefaultDataDir = dataDir === resolve(".bikeshare");
@@ -262,7 +262,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   if (access === undefined) return;
   closers.push(() => access.remove());
   // Uses the address on which the service listens, which may differ from PUBLIC_URL.
-  const here = config.publicUrl === undefined ? url : localAddress(config);
+  const here = config.publicUrl === undefined ? url : localAddress({ ...config, port });
   const city = await startCity(cli, here, access, { speed, underWay: demo?.underWay });
   if (city !== undefined) closers.push(() => city.stop());
 }

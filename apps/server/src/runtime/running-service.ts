@@ -113,8 +113,16 @@ const IDLE_TIMEOUT_MS = 1_000;
 /** How long load balancers take to notice `/readyz`: most poll it every 2 to 5 s. */
 const DRAIN_DELAY_MS = 5_000;
 
-/** Starts the work of the role, and listens. @returns the base URL for callers; undefined if the role answers no requests */
-export async function runService(given: ServeOptions, foundation: Foundation): Promise<string | undefined> {
+/** Where a service answers requests. */
+interface Listening {
+  /** The base URL for callers. */
+  readonly url: string;
+  /** The port at which the process listens: a free one if the configuration leaves the choice to the operating system. */
+  readonly port: number;
+}
+
+/** Starts the work of the role, and listens. @returns undefined if the role answers no requests */
+export async function runService(given: ServeOptions, foundation: Foundation): Promise<Listening | undefined> {
   const { role } = given;
   const { store, logger, activities } = foundation;
   const tracer = await openTracing({ ...given, ...foundation, settings: given.config.tracing, version: readVersion() });
@@ -146,9 +154,9 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   const checks = startChecksOf(db, options, parts);
   running.checks = checks;
   foundation.closers.push(() => checks.close());
-  const url = role === "worker" ? undefined : await answerRequests(db, options, parts);
+  const listening = role === "worker" ? undefined : await answerRequests(db, options, parts);
   isStarted = true;
-  return url;
+  return listening;
 }
 
 /** Starts the background work of the role. */
@@ -295,12 +303,12 @@ function replicaSettings({ databaseReplicaUrl: url }: Config, { conditions, repo
   return { url, onStatus: createReplicaReport({ conditions, reports, monotonic: () => performance.now() }) };
 }
 
-/** Builds the app and listens. @returns the base URL for callers */
+/** Builds the app and listens. */
 async function answerRequests(
   database: Database,
   { config, clock, ids, dashboard, isForTrying = process.stderr.isTTY }: ServeOptions,
   parts: ServiceParts,
-): Promise<string> {
+): Promise<Listening> {
   const { logger, secrets, conditions, outages, metrics, certificate, closers, activities, tracer } = parts;
   const db = holdDuringOutages(database, outages);
   // Without PUBLIC_URL the base URL is known only once the process listens.
@@ -346,7 +354,7 @@ async function answerRequests(
   url = config.publicUrl ?? address;
   // Builds the pages in parallel with the first requests. Only a request for a page waits for that.
   dashboard?.ready().catch(() => undefined);
-  return url;
+  return { url, port: app.http.addresses()[0]?.port ?? config.port };
 }
 
 /** Returns the dashboard as the app serves it: its pages, the operator's logo and the map's tiles. */

@@ -19,6 +19,8 @@ import { checkBeforeStart, explainDatabaseFailure } from "./startup/checks.ts";
 export interface Service {
   /** The base URL for callers; undefined for a process that answers no requests. */
   readonly url: string | undefined;
+  /** The port at which it listens; undefined for a process that answers no requests. */
+  readonly port: number | undefined;
   /** Stops accepting, answers running requests, then closes everything. */
   close(): Promise<void>;
 }
@@ -53,11 +55,11 @@ export async function serve(options: ServeOptions): Promise<Service> {
   try {
     const { runService } = await loadService();
     const foundation = { store, logger, conditions, certificate, activities, isStopping: () => isStopping, closers };
-    const url = await runService(options, foundation);
+    const listening = await runService(options, foundation);
     endIfHanging(options, foundation);
     // Node writes compiled modules when the process ends by itself, but not when it is killed.
     setTimeout(flushCompileCache, KEEP_COMPILED_AFTER_MS).unref();
-    return { url, close };
+    return { url: listening?.url, port: listening?.port, close };
   } catch (error) {
     await close();
     throw error;
