@@ -181,13 +181,14 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { db, clock, ids, rateLimits, metrics = uncounted.http, concerns = () => [] } = options;
   const nextRequestId = () => ids.next("req");
   const http = createHttpServer({ maxConnections: DEFAULT_MAX_CONNECTIONS, ...options, nextRequestId });
+  // Comes before every hook that may refuse a request.
+  if (options.https !== undefined) sendStrictTransport(http);
   answerUnknownRoutes(http);
   measureRequests(http, { ...options, metrics: metrics.requests });
   refuseAfterStandstill(http);
   const connections = openConnections(http, options);
   logRequests(http, { ...options, metrics });
   const caches = openCaches(http, options, connections);
-  if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
   const cursorCipher = createCursorCipher(() => options.secrets.cursorKeys);
   const deprecatedRoutes = announceDeprecations(http);

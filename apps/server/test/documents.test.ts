@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type IncomingMessage, request as plainRequest } from "node:http";
-import { get as getOverTls } from "node:https";
+import { request as requestOverTls } from "node:https";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { generate } from "selfsigned";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
@@ -143,15 +143,19 @@ it("whoever speaks TLS to us is told to go on so, with every answer; nobody else
     extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
   });
   const secure = await buildAnother(app, { https: { cert, key } });
-  const policyOf = async (path: string) => {
-    const [response] = (await once(getOverTls(secure.url + path, { ca: cert, agent: false }), "response")) as [
-      IncomingMessage,
-    ];
-    response.resume();
-    return response.headers["strict-transport-security"];
+  const policyOf = async (path: string, method = "GET") => {
+    const sent = requestOverTls(secure.url + path, { ca: cert, agent: false, method }).end();
+    const [{ statusCode, headers }] = (await once(sent, "response")) as [IncomingMessage];
+    sent.destroy();
+    return [statusCode, headers["strict-transport-security"]];
   };
-  for (const path of ["/docs", "/openapi.json", "/v1/me", "/none"])
-    expect(await policyOf(path)).toBe("max-age=31536000");
+  for (const [path, status] of Object.entries({ "/docs": 200, "/openapi.json": 200, "/v1/me": 401, "/none": 404 }))
+    expect(await policyOf(path)).toEqual([status, "max-age=31536000"]);
+  // The process seems to have stood still for a minute.
+  const now = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
+  const refused = await policyOf("/v1/reservations", "POST");
+  now.mockRestore();
+  expect(refused).toEqual([503, "max-age=31536000"]);
   expect((await call("/docs")).headers["strict-transport-security"]).toBeUndefined();
   await secure.close();
 });
