@@ -35,10 +35,30 @@ test("`alerts open` takes a text in several languages, `end` ends it, and both a
   expect(acts.map(({ action }) => action)).toEqual(["alert.opened", "alert.ended"]);
 });
 
+test("a language's letters are in either case, as in `systems set`", async () => {
+  const { stdout } = await open(
+    "cases",
+    "--type",
+    "other",
+    "--summary",
+    "NB=Stengt",
+    "--url",
+    "en-gb=https://a.example/",
+  );
+  expect(JSON.parse(stdout)).toMatchObject({
+    summary: [{ language: "nb", text: "Stengt" }],
+    url: [{ language: "en-GB", text: "https://a.example/" }],
+  });
+  await harness.run("alerts", "end", "cases");
+});
+
 test.each([
   [["a", "--type", "other"], /^type and summary must be given/],
   [["a", "--type", "party", "--summary", "x"], /^--type is "party"/],
-  [["a", "--type", "other", "--summary", "nb=x", "--summary", "y"], /must name its language/],
+  [
+    ["a", "--type", "other", "--summary", "nb=x", "--summary", "y"],
+    /^--summary is given 2 times: begin each with its language/,
+  ],
   [["a", "--type", "other", "--summary", "x", "--url", "ftp://x"], /^url must be a web address/],
   [["a", "--type", "other", "--summary", "x", "--end", "tomorrow"], /^times\.0\.end must be an RFC 3339 instant/],
   [

@@ -3,7 +3,7 @@ import { endAlert, listAllAlerts, openAlert } from "../city/alerts/service.ts";
 import { describeIssues } from "../issues.ts";
 import { oneOf } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
-import { limitOption, listOf, option, readGivenId, UsageError } from "./options.ts";
+import { limitOption, listOf, option, readGivenId, textInLanguages, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
 /** Maximum rows of the list. Too high: the rows fill memory. */
@@ -48,9 +48,9 @@ function addOpen(alerts: ParentCommand, cli: OpenCli): void {
       const item = readAlert({
         id: readGivenId(id),
         type,
-        summary: textsOf(summary),
-        description: textsOf(description),
-        url: textsOf(url),
+        summary: summary && textInLanguages("--summary", summary),
+        description: description && textInLanguages("--description", description),
+        url: url && textInLanguages("--url", url),
         times: hasTimes ? [{ start, end }] : undefined,
         station_ids: stations,
         region_ids: regions,
@@ -88,20 +88,6 @@ function addList(alerts: ParentCommand, cli: OpenCli): void {
 /** Collects the values of an option that may be repeated. */
 function collected(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
-}
-
-/** Reads a text in one language, or in several: `nb=Stengt`. */
-function textsOf(values: readonly string[] | undefined): unknown {
-  if (values === undefined) return undefined;
-  const texts = values.map((value) => /^([a-z]{2,3}(?:-[A-Z]{2})?)=(.*)$/s.exec(value));
-  if (values.length === 1 && texts[0] === null) return values[0];
-  return texts.map((found, index) => {
-    const [, language, text] = found ?? [];
-    if (language === undefined) {
-      throw new UsageError(`${JSON.stringify(values[index])} must name its language, as in nb=…, beside the others.`);
-    }
-    return { language, text };
-  });
 }
 
 function readAlert(fields: Readonly<Record<string, unknown>>) {

@@ -2,7 +2,7 @@ import { type FactChanges, type FactKind, factKinds, type Facts, type FieldType 
 import type { Described } from "../city/descriptions/service.ts";
 import { textIn } from "../city/descriptions/service.ts";
 import type { ParentCommand } from "./context.ts";
-import { UsageError } from "./options.ts";
+import { textInLanguages, UsageError } from "./options.ts";
 
 // Facts are the values that GBFS publishes of a system, station or another thing, such as its name. This file has the
 // command-line options that set facts, and the output of facts. Both follow from the contract's list of facts.
@@ -88,17 +88,10 @@ function helpOf({ kind, words, item }: FieldType, about: string): string {
   return about;
 }
 
-const IN_LANGUAGE = /^([A-Za-z]{2,3}(?:-[A-Za-z]{2})?)=(.*)$/s;
-
 /** Reads the value of an option. Returns a value of the wrong type as it is: `describe` rejects it later. */
 function readOption(option: string, type: FieldType, values: readonly string[]): unknown {
   const [value = "", ...others] = values;
-  if (type.kind === "text" || type.kind === "textUri") {
-    const texts = values.map((each) => IN_LANGUAGE.exec(each)).filter((match) => match !== null);
-    if (texts.length === values.length) return texts.map(([, language, text]) => ({ text, language }));
-    if (others.length === 0) return value;
-    throw new UsageError(`${option} is given ${values.length} times: begin each with its language, such as en=.`);
-  }
+  if (type.kind === "text" || type.kind === "textUri") return textInLanguages(option, values);
   if (others.length > 0) throw new UsageError(`${option} is given ${values.length} times: give it once.`);
   switch (type.kind) {
     case "boolean":

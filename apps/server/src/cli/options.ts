@@ -2,6 +2,7 @@ import { givenIdentifier, isScope, type Scope, scopeNames } from "@bikeshare/con
 import { isPlainName, issueText } from "@bikeshare/contract/pure";
 import { Option } from "@commander-js/extra-typings";
 import type { z } from "zod";
+import { languageFrom } from "../city/descriptions/lenient-values.rules.ts";
 import { OPERATOR } from "../city/fleet/station.rules.ts";
 import { shellWord } from "../printable.ts";
 import { duration, integer } from "../runtime/startup/values.ts";
@@ -72,6 +73,26 @@ export function listOf<Part>(parse: (text: string) => Part): (text: string) => P
       .map((part) => part.trim())
       .filter((part) => part !== "")
       .map(parse);
+}
+
+const IN_LANGUAGE = /^([a-z]{2,3}(?:-[a-z]{2})?)=(.*)$/is;
+
+/**
+ * Reads the values of an option that may be repeated: a text in the system's main language, or one in each of several
+ * languages, such as `nb=Stengt`.
+ * @param name the option, for the message
+ * @throws UsageError when there are several and one names no language
+ */
+export function textInLanguages(
+  name: string,
+  values: readonly string[],
+): string | { readonly text: string | undefined; readonly language: string | undefined }[] {
+  const texts = values.map((each) => IN_LANGUAGE.exec(each)).filter((match) => match !== null);
+  if (texts.length === values.length)
+    return texts.map(([, language, text]) => ({ text, language: languageFrom(language) }));
+  const [value = "", ...others] = values;
+  if (others.length === 0) return value;
+  throw new UsageError(`${name} is given ${values.length} times: begin each with its language, such as en=.`);
 }
 
 /** Reads a comma-separated list of scopes. */
