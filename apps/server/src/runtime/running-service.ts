@@ -1,3 +1,4 @@
+import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -354,7 +355,7 @@ async function answerRequests(
   url = config.publicUrl ?? address;
   // Builds the pages in parallel with the first requests. Only a request for a page waits for that.
   dashboard?.ready().catch(() => undefined);
-  return { url, port: app.http.addresses()[0]?.port ?? config.port };
+  return { url, port: (app.http.server.address() as AddressInfo).port };
 }
 
 /** Returns the dashboard as the app serves it: its pages, the operator's logo and the map's tiles. */
