@@ -35,6 +35,8 @@ interface RestoreOptions {
   readonly onTable?: (name: string, done: number, all: number) => void;
   /** A directory on the disk of the database, which must have room for the rows; undefined: the room is not checked. */
   readonly dataDirectory?: string;
+  /** The variable that names `dataDirectory`, for the message that it has no room. Default: DATA_DIR. */
+  readonly directoryVariable?: string;
 }
 
 /**
@@ -50,7 +52,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
     await assertKnown(path, manifest);
     // Checks sizes before the restore uses memory or disk space.
     const bytes = checkedSizeOf(archive, manifest);
-    if (options.dataDirectory !== undefined) await assertRoom(path, bytes, options.dataDirectory);
+    await assertRoom(path, bytes, options);
     await assertSameSecrets(options.secretsPath, secrets);
     const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     try {
@@ -150,11 +152,16 @@ function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void
 }
 
 /** @throws BackupFileError when the rows, even without their indexes, take more space than the disk has free */
-async function assertRoom(path: string, bytes: number, directory: string): Promise<void> {
+async function assertRoom(
+  path: string,
+  bytes: number,
+  { dataDirectory: directory, directoryVariable = "DATA_DIR" }: RestoreOptions,
+): Promise<void> {
+  if (directory === undefined) return;
   const { bavail, bsize } = await statfs(directory);
   if (bytes <= bavail * bsize) return;
   throw new BackupFileError(
-    `${path} has ${toMegabytes(bytes)} MB of rows, and the disk of ${directory} has ${toMegabytes(bavail * bsize)} MB free: free space there, or name a directory on another disk in TMPDIR.`,
+    `${path} has ${toMegabytes(bytes)} MB of rows, and the disk of ${directory} has ${toMegabytes(bavail * bsize)} MB free: free space there, or name a directory on another disk in ${directoryVariable}.`,
   );
 }
 
@@ -222,7 +229,7 @@ export async function verifyBackup(
     });
     try {
       const secretsPath = join(directory, "secrets.json");
-      const options = { ...server, secretsPath, onTable, dataDirectory: directory };
+      const options = { ...server, secretsPath, onTable, dataDirectory: directory, directoryVariable: "TMPDIR" };
       // After an abort the verification may still run, until closing the server ends it.
       return await unlessAborted(verifyInto(path, options), signal);
     } finally {

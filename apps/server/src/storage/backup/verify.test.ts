@@ -12,6 +12,7 @@ import { copyDatabase, dropDatabase, withDatabaseName } from "../../../test/serv
 import { registerBackup } from "../../cli/maintenance.ts";
 import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
+import { openServer } from "../db/connections.ts";
 import { statement } from "../db/statement.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
 import {
@@ -348,6 +349,35 @@ it("`backup verify` has a PostgreSQL of its own, of which nothing stays when it 
     vi.unstubAllEnvs();
   }
 });
+
+it.skipIf(!existsSync("/proc/self"))(
+  "`restore` into our own PostgreSQL begins only where its disk has room",
+  async () => {
+    // A process that runs as root runs PostgreSQL as another account.
+    await chmod(directory, 0o711);
+    const dataDir = join(directory, "own");
+    const cli = await openCliHarness({
+      clock: () => Date.now(),
+      register: (program, open) =>
+        registerBackup(program, () => ({
+          ...open(),
+          openDatabaseAsIs: async () => {
+            const server = await openServer({ databaseUrl: undefined, dataDir, onEmbeddedEvent: () => undefined });
+            expect(server.dataDirectory).toBe(dataDir);
+            // A file system without free space.
+            return { ...server, dataDirectory: "/proc" };
+          },
+        })),
+    });
+    try {
+      await expect(cli.run("restore", backup)).rejects.toThrow(
+        /MB of rows, and the disk of \/proc has 0 MB free: free space there, or name a directory on another disk in DATA_DIR/,
+      );
+    } finally {
+      await cli.close();
+    }
+  },
+);
 
 it("of a restore for which the disk is full, the command says what to do, and nothing is restored", async () => {
   const cli = await openCliHarness({ register: registerBackup, clock: () => Date.now() });

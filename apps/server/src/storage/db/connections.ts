@@ -122,6 +122,8 @@ export interface Server {
   readonly asSuperuser?: AsSuperuser;
   /** Undefined where the PostgreSQL is not our own. */
   readonly findFullDisk?: () => Promise<string | undefined>;
+  /** The directory with its files; undefined where the PostgreSQL is not our own. */
+  readonly dataDirectory?: string;
   close(): Promise<void>;
 }
 
@@ -132,7 +134,7 @@ export async function openServer({
   onEmbeddedEvent,
 }: Pick<OpenStoreOptions, "databaseUrl" | "dataDir" | "onEmbeddedEvent">): Promise<Server> {
   return databaseUrl === undefined
-    ? openEmbeddedPostgres({ dataDir, log: onEmbeddedEvent })
+    ? { ...(await openEmbeddedPostgres({ dataDir, log: onEmbeddedEvent })), dataDirectory: dataDir }
     : { connectionString: databaseUrl, close: () => Promise.resolve() };
 }
 
