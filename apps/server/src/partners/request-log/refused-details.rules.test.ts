@@ -1,5 +1,6 @@
 import { scopeNames } from "@bikeshare/contract";
 import { consoleContract } from "@bikeshare/contract/console";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../../test/app.ts";
 import { buildAnother } from "../../../test/built-app.ts";
@@ -77,7 +78,7 @@ describe("of a refused request", () => {
   it("no credential is kept, wherever the caller had put it", () => {
     const key = `bss_live_${"a".repeat(40)}`;
     const kept = detailsOf({
-      url: `/v1/${key}/x?api_key=hidden&token=hidden&q=${key}&Authorization=hidden&x-api-key=hidden&page=2`,
+      url: `/v1/${key}/x?api_key=hidden&token=hidden&q=${key}&Authorization=hidden&x-api-k%2565y=hidden&page=2`,
       message: `The key ${key} is in the address.`,
       body: {
         secret: "hidden",
@@ -88,6 +89,40 @@ describe("of a refused request", () => {
     expect(JSON.stringify(kept)).not.toMatch(/hidden|aaaa|bbbb/);
     expect(kept.target).toContain("page=2");
     expect(kept.body).toContain('"page":2');
+  });
+
+  it("no part of a key or webhook secret is kept, wherever it stands and however often its characters are encoded", () => {
+    // Characters of which no four follow one another in what the test puts around the secret.
+    const secret = fc.stringMatching(/^[A-Zx-z0-9+/_-]{44}$/);
+    /** How often each character is encoded, from never to three times, and whether with lower-case digits. */
+    const spelling = fc.array(fc.tuple(fc.nat(3), fc.boolean()), { minLength: 1, maxLength: 7 });
+    const places = [
+      "/v1/rides/@",
+      "/v1/@/x?page=2",
+      "/v1/%ff@",
+      "/v1?q=@",
+      "/v1?@=1",
+      "/v1?a=b&next=%2Fv1%3Fq%3D@%26c",
+    ];
+    fc.assert(
+      fc.property(
+        fc.constantFrom("whsec_", "bss_live_", "bss_operator_"),
+        secret,
+        spelling,
+        fc.constantFrom(...places),
+        fc.nat(20),
+        (prefix, end, times, place, cut) => {
+          const text = `${prefix}${end}=`.replaceAll(/./g, (each, at: number) =>
+            encodedTimes(each, ...(times[at % times.length] ?? [0, false])),
+          );
+          const whole = place.replace("@", () => text);
+          const url = whole.slice(0, whole.length - cut);
+          const { target, message, body } = detailsOf({ url, message: url, body: { url }, bodyBytes: 100 });
+          const kept = decodedWholly(`${target} ${message} ${body}`).replaceAll(" ", "+");
+          for (let at = 0; at <= end.length - 4; at++) expect(kept).not.toContain(end.slice(at, at + 4));
+        },
+      ),
+    );
   });
 
   it("a body that is large, or whose size the caller does not say, is not kept; characters that cannot be stored are replaced", () => {
@@ -113,6 +148,20 @@ describe("of a refused request", () => {
     expect(targets).toEqual([null, null, "/v1/reservations?status=none&rider_ref=rider-77", "/v1/reservations"]);
   });
 });
+
+/** Returns a character percent-encoded so many times. */
+function encodedTimes(character: string, times: number, isLower: boolean): string {
+  const code = character.charCodeAt(0).toString(16);
+  return times === 0 ? character : `%${"25".repeat(times - 1)}${isLower ? code : code.toUpperCase()}`;
+}
+
+/** Returns a text in which nothing is percent-encoded any more. */
+function decodedWholly(text: string): string {
+  const decoded = text.replaceAll(/%([2-7][\da-f])/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return decoded === text ? text : decodedWholly(decoded);
+}
 
 describe("the room for what is kept of refused requests", () => {
   it("is bounded for each partner and for all together, refills, and leaves others theirs", () => {

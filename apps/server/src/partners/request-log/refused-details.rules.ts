@@ -35,7 +35,7 @@ const MAX_KEPT_BODY_BYTES = 16_384;
 
 /**
  * Returns the details of a refused request without credentials: values under the names of credentials, and keys and webhook
- * secrets of this service wherever they stand in plain text.
+ * secrets of this service wherever they stand, in plain text or percent-encoded.
  */
 export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): RefusedDetails {
   // A length that is NaN fails this comparison and the one below.
@@ -55,10 +55,23 @@ export function sizeOf({ message, target, body }: RefusedDetails): number {
 }
 
 const REDACTED = "[redacted]";
-/** Matches keys of this service and webhook secrets, anywhere in a text. */
-const CREDENTIALS = /(bss_[a-z]+_|whsec_)[\w+/=-]*/g;
+/** A pattern for a character as it is, or percent-encoded once or more often. @param code its hexadecimal digits */
+const character = (plain: string, code: string) => `(?:${plain}|%(?:25)*${code})`;
+/** A pattern for a text whose characters may be percent-encoded. */
+const spelled = (text: string) => text.replaceAll(/./g, (plain) => character(plain, plain.charCodeAt(0).toString(16)));
+/**
+ * Matches keys of this service and webhook secrets, anywhere in a text, and the percent-encoded characters in them. Takes
+ * too much rather than too little: also a path, and encoded characters of any kind, that follow.
+ */
+const CREDENTIALS = new RegExp(
+  `(${spelled("bss_")}${character("[a-z]", "[67][\\da-f]")}+${spelled("_")}|${spelled("whsec_")})[\\w+/=%-]*`,
+  "gi",
+);
 /** Names under which callers send credentials. */
-const CREDENTIAL_NAMES = /(?:authorization|key|token|secret|password)$/i;
+const CREDENTIAL_NAMES = new RegExp(
+  `(?:${["authorization", "key", "token", "secret", "password"].map(spelled).join("|")})$`,
+  "i",
+);
 
 function redactText(text: string): string {
   return text.replaceAll(CREDENTIALS, `$1${REDACTED}`);
