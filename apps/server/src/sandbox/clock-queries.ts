@@ -35,8 +35,12 @@ const crossingDueAt = `greatest(due_at - $2::int * interval '1 s', now() - inter
 const passDatabaseTime = {
   webhook_threshold_states: `update webhook_threshold_states
     set below_since = below_since - (due_at - ${crossingDueAt}), due_at = ${crossingDueAt} where system_id = $1 and due_at > now()`,
-  webhook_lanes: `update webhook_lanes set hour_ends_at = hour_ends_at - $2::int * interval '1 s'
-    where system_id = $1 and hour_ends_at > now()`,
+  // Locks lanes in the order in which dispatchers lock them (`inLockOrder`).
+  webhook_lanes: `with counted as materialized (
+      select endpoint_id from webhook_lanes where system_id = $1 and hour_ends_at > now()
+      order by endpoint_id for no key update)
+    update webhook_lanes lane set hour_ends_at = hour_ends_at - $2::int * interval '1 s'
+    from counted where lane.system_id = $1 and lane.endpoint_id = counted.endpoint_id`,
 };
 
 const ofDatabase = Object.entries(passDatabaseTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));

@@ -6,6 +6,7 @@ import { isOfValues } from "../../storage/set-aside/units.ts";
 import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
 import {
   type ClaimedRow,
+  inLockOrder,
   insertResults,
   type OrphanRow,
   type ResultRow,
@@ -183,13 +184,10 @@ function markWritten({ lane, result, statusChange }: CompletedAttempt, isWritten
   if (!isWritten) lane.mustRelease = true;
 }
 
-/**
- * Returns the lanes whose health changed, in the order in which claims lock lanes: another order could deadlock with a
- * claim.
- */
+/** Returns the lanes whose health changed, in the order in which claims lock lanes. */
 function lanesToWrite(batch: readonly CompletedAttempt[]): Lane[] {
   const changed = new Set(batch.flatMap((attempt) => (attempt.healthChanged ? [attempt.lane] : [])));
-  return [...changed].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
+  return inLockOrder([...changed]);
 }
 
 /** The headers and body of one attempt. */

@@ -1,6 +1,7 @@
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { bigints, integers, texts } from "./binary-format.ts";
+import { inLockOrder } from "./lane-queries.ts";
 import { isOfSystem, matchesDelivery, SKIPPED } from "./sql-fragments.ts";
 
 /** The hourly limit of an endpoint (docs/glossary.md#hourly-limit), and the token of its lane's holder. */
@@ -83,11 +84,12 @@ export async function applyHourlyLimit(
   requests: readonly HourlyLimit[],
   now: Date,
 ): Promise<boolean> {
+  const sorted = inLockOrder(requests);
   const rows = await db.query<{ n: number }>(applyLimit, [
     systemId,
-    texts.encode(requests.map(({ endpointId }) => endpointId)),
-    bigints.encode(requests.map(({ token }) => token)),
-    integers.encode(requests.map(({ maxPerHour }) => maxPerHour)),
+    texts.encode(sorted.map(({ endpointId }) => endpointId)),
+    bigints.encode(sorted.map(({ token }) => token)),
+    integers.encode(sorted.map(({ maxPerHour }) => maxPerHour)),
     now,
     COUNT_BATCH,
   ]);

@@ -21,6 +21,14 @@ interface LaneToken {
   readonly token: number;
 }
 
+/**
+ * Sorts lanes by their endpoints' ids. Every transaction that waits for locks of several lanes takes them in this order, so
+ * that no two of them deadlock.
+ */
+export function inLockOrder<Of extends { readonly endpointId: string }>(lanes: readonly Of[]): Of[] {
+  return lanes.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
+}
+
 const healthColumns = columnsOfTable("webhook_lanes").only(
   "failing_since",
   "last_failed_at",
@@ -97,11 +105,20 @@ export async function deleteWorker(db: Queryable, systemId: string, worker: stri
   await db.query(deleteOne, [systemId, worker]);
 }
 
+/** SQL: locks lanes one after the other, in the order of the arrays of their endpoints' ids and tokens. */
+const lockHeld = (endpointIds: string, tokens: string) =>
+  `select lane.endpoint_id from unnest(${endpointIds}::text[], ${tokens}::bigint[]) as held (endpoint_id, token)
+     cross join lateral (
+       select endpoint_id from webhook_lanes
+       where system_id = $1 and endpoint_id = held.endpoint_id and token = held.token
+       for no key update) as lane`;
+
 const renew = statement(
   "lane.renew",
-  `update webhook_lanes lane set leased_until = now() + $4::bigint * interval '1 ms'
-   from unnest($3::text[], $5::bigint[]) as mine (endpoint_id, token)
-   where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id and lane.worker = $2 and lane.token = mine.token
+  `with mine as materialized (${lockHeld("$3", "$5")})
+   update webhook_lanes lane set leased_until = now() + $4::bigint * interval '1 ms'
+   from mine
+   where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id and lane.worker = $2
    returning lane.endpoint_id`,
 );
 
@@ -113,12 +130,13 @@ export async function updateLeases(
   lanes: readonly LaneToken[],
   leaseMs: number,
 ): Promise<string[]> {
+  const sorted = inLockOrder(lanes);
   const rows = await db.query<{ endpoint_id: string }>(renew, [
     systemId,
     worker,
-    lanes.map(({ endpointId }) => endpointId),
+    sorted.map(({ endpointId }) => endpointId),
     leaseMs,
-    lanes.map(({ token }) => token),
+    sorted.map(({ token }) => token),
   ]);
   return rows.map(({ endpoint_id: id }) => id);
 }
@@ -157,14 +175,20 @@ export function claimLanes(
 
 const releaseLanes = statement(
   "lane.release",
-  `update webhook_lanes lane set worker = null, leased_until = null
-   from unnest($2::text[], $3::bigint[]) as mine (endpoint_id, token)
-   where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id and lane.token = mine.token`,
+  `with mine as materialized (${lockHeld("$2", "$3")})
+   update webhook_lanes lane set worker = null, leased_until = null
+   from mine
+   where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id`,
 );
 
 /** Releases lanes, for others to lease at once. */
 export async function updateLanesReleased(db: Queryable, systemId: string, lanes: readonly LaneToken[]): Promise<void> {
-  await db.query(releaseLanes, [systemId, lanes.map(({ endpointId }) => endpointId), lanes.map(({ token }) => token)]);
+  const sorted = inLockOrder(lanes);
+  await db.query(releaseLanes, [
+    systemId,
+    sorted.map(({ endpointId }) => endpointId),
+    sorted.map(({ token }) => token),
+  ]);
 }
 
 const writeHealth = statement(
@@ -311,15 +335,16 @@ function claimBy(
   replay: boolean,
   now: Date,
 ): Promise<ClaimedRow[]> {
+  const sorted = inLockOrder(requests);
   return db.query<ClaimedRow>(by, [
     systemId,
-    texts.encode(requests.map(({ endpointId }) => endpointId)),
-    bigints.encode(requests.map(({ token }) => token)),
-    integers.encode(requests.map(({ limit }) => limit)),
-    timestamps.encode(requests.map(({ dueFrom }) => dueFrom)),
+    texts.encode(sorted.map(({ endpointId }) => endpointId)),
+    bigints.encode(sorted.map(({ token }) => token)),
+    integers.encode(sorted.map(({ limit }) => limit)),
+    timestamps.encode(sorted.map(({ dueFrom }) => dueFrom)),
     replay,
     now,
-    booleans.encode(requests.map(({ hasHourlyLimit }) => hasHourlyLimit === true)),
+    booleans.encode(sorted.map(({ hasHourlyLimit }) => hasHourlyLimit === true)),
   ]);
 }
 
