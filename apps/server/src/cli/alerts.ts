@@ -33,7 +33,7 @@ function addOpen(alerts: ParentCommand, cli: OpenCli): void {
     option(`${flags} <text>`, `${description}; repeat it as nb=…, en=… for several languages`, String);
   alerts
     .command("open")
-    .description("open an alert, or change an open one: what is left out stays as it was")
+    .description("open an alert, or change an open one: what is left out stays (both times together)")
     .argument("<id>", "your own id of the alert")
     .addOption(option("--type <type>", `what it is about: ${alertTypes.join(", ")}`, oneOf(alertTypes)))
     .addOption(text("--summary", "one line for riders").argParser<string[]>(collected))
