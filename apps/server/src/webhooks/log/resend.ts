@@ -236,7 +236,7 @@ const RETRY_BATCH = 1_000;
 
 /**
  * Makes all of an endpoint's deliveries that wait for their next attempts due now, each in its own schedule: for an
- * endpoint that works again, so that they need not wait for hours.
+ * endpoint that works again, so that they need not wait for hours. Makes each due at most once.
  * @returns how many
  * @throws ServiceError when there is no endpoint, or it is paused: then its deliveries are held
  */
@@ -249,11 +249,14 @@ export async function retryEndpointNow(context: ActorContext, scope: EndpointSco
   }
   const now = new Date(clock());
   let count = 0;
-  // What a batch has made due does not match the next one, unless it was tried meanwhile. One that is not full is the last.
+  let after = "";
+  // In the order of their ids, so that a delivery that fails again meanwhile does not match a later batch. A batch that is
+  // not full is the last.
   for (let isFull = true; isFull;) {
-    const batch = await updateAllDueNow(db, systemId, endpoint.id, now, RETRY_BATCH);
-    count += batch;
-    isFull = batch === RETRY_BATCH;
+    const batch = await updateAllDueNow(db, { systemId, endpointId: endpoint.id }, now, { after, limit: RETRY_BATCH });
+    count += batch.length;
+    after = batch.at(-1) ?? after;
+    isFull = batch.length === RETRY_BATCH;
   }
   if (count === 0) return 0;
   await db.transaction(async (tx) => {

@@ -111,23 +111,27 @@ const allDueNow = statement(
   "enqueue.allDueNow",
   `with waiting as materialized (
      select ctid as row_address from webhook_queue
-     where system_id = $1 and endpoint_id = $2 and claim is null and due_at > $3
-     limit $4
+     where system_id = $1 and endpoint_id = $2 and claim is null and due_at > $3 and delivery_id > $4
+     order by delivery_id
+     limit $5
      for update skip locked)
    update webhook_queue queued set due_at = $3 from waiting
    where ${isOfSystem("queued")} and queued.ctid = waiting.row_address
    returning queued.delivery_id`,
 );
 
-/** Makes an endpoint's deliveries that wait for their next attempts due now, `limit` at most. @returns how many */
+/**
+ * Makes an endpoint's deliveries that wait for their next attempts due now: the first `limit` by id after the id `after`.
+ * @returns their ids, sorted
+ */
 export async function updateAllDueNow(
   db: Queryable,
-  systemId: string,
-  endpointId: string,
+  { systemId, endpointId }: { readonly systemId: string; readonly endpointId: string },
   now: Date,
-  limit: number,
-): Promise<number> {
-  return (await db.query(allDueNow, [systemId, endpointId, now, limit])).length;
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<string[]> {
+  const rows = await db.query<{ delivery_id: string }>(allDueNow, [systemId, endpointId, now, after, limit]);
+  return rows.map(({ delivery_id: id }) => id).toSorted();
 }
 
 const notify = statement("enqueue.notify", `select pg_notify('event_outbox', $1)`);
