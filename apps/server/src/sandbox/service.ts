@@ -141,10 +141,7 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
     const now = context.clock();
     const rides_at = new Date(now + RIDE_INTERVAL_MS);
     await updateSandboxCity(tx, { ...sandbox, seed: next, reset_at: new Date(now), has_city: true, rides_at });
-    // A reset ends all faults. Processes cache the faults of the API with the keys, so they must reload the keys. The second
-    // notification makes dispatchers reload the faults of deliveries.
-    await notifyKeysChanged(tx, systemId);
-    tx.notify("webhook_endpoints", systemId);
+    await notifyFaultsEnded(tx, systemId);
   };
   return inTurn(context.db, systemId, () => context.db.transaction(reset));
 }
@@ -158,7 +155,17 @@ export function emptySandbox(context: CommandContext, systemId: string): Promise
     await clearCity(context, tx, systemId);
     await deleteAnswers(tx, systemId);
     await updateSandboxCity(tx, { ...sandbox, has_city: false });
+    await notifyFaultsEnded(tx, systemId);
   });
+}
+
+/**
+ * Notifies every process that a sandbox has no faults any more. Processes cache with a key whether its sandbox has faults
+ * of the API, so they must reload the keys. The second notification makes dispatchers reload the faults of deliveries.
+ */
+async function notifyFaultsEnded(tx: Transaction, systemId: string): Promise<void> {
+  await notifyKeysChanged(tx, systemId);
+  tx.notify("webhook_endpoints", systemId);
 }
 
 /**

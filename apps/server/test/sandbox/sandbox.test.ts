@@ -13,8 +13,10 @@ import { createMetrics } from "../../src/health/metrics/registry.ts";
 import { issueKey, keysOf } from "../../src/partners/keys/service.ts";
 import { createPartner, partnersOf } from "../../src/partners/service.ts";
 import { removePartner, suspendPartner } from "../../src/partners/suspend-or-remove.ts";
+import { addFault } from "../../src/sandbox/faults.ts";
 import { rideOnce, startEmptyingSandboxes, startSandboxRides } from "../../src/sandbox/riding.ts";
 import { createSandbox, emptySandbox, resetSandbox } from "../../src/sandbox/service.ts";
+import { openListener } from "../../src/storage/db/listener.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { THRESHOLD_EVENTS } from "../../src/webhooks/endpoints/endpoint-thresholds.ts";
 import { startTestApp, type TestApp } from "../app.ts";
@@ -366,6 +368,26 @@ describe("isolation", () => {
     await emptySandbox(keyContext(app), systemId);
     expect(await answers()).toEqual([]);
     await resetSandbox(keyContext(app), systemId);
+  });
+
+  it("has no faults any more once it is emptied or reset, of which every process hears", async () => {
+    for (const end of [emptySandbox, resetSandbox]) {
+      await addFault(keyContext(app), systemId, { status: 500, share: 1 });
+      const heard = new Set<string>();
+      const hear = (channel: string) => (id: string) => void (id === systemId && heard.add(channel));
+      const listener = openListener({
+        connectionString: app.db.connectionString,
+        notifier: app.db,
+        on: { keys: hear("keys"), webhook_endpoints: hear("webhook_endpoints") },
+        // Notifications may be lost then. The test does not fail for it.
+        onGap: () => ["keys", "webhook_endpoints"].forEach((channel) => hear(channel)(systemId)),
+      });
+      await expect.poll(() => listener.listening()).toBe(true);
+      heard.clear();
+      await end(keyContext(app), systemId);
+      await expect.poll(() => heard).toEqual(new Set(["keys", "webhook_endpoints"]));
+      await listener.close();
+    }
   });
 
   it("ends for the partner when the operator suspends it", async () => {
