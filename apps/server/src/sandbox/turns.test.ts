@@ -52,12 +52,21 @@ test("twenty acts of a sandbox may wait; more are refused at once, and another s
   await expect(other).resolves.toBe("done");
 });
 
-test("an act that fails, fails for its caller alone, and the next one has its turn", async () => {
+test.each([
+  ["rejects", () => Promise.reject(new Error("no bike"))],
+  [
+    "throws at once",
+    () => {
+      throw new Error("no bike");
+    },
+  ],
+])("an act that %s fails for its caller alone, and those that wait and come later have their turns", async (_, act) => {
   const db = aProcess();
-  const failing = inTurn(db, "a", () => Promise.reject(new Error("no bike")));
+  const failing = inTurn(db, "a", act);
   const next = inTurn(db, "a", () => Promise.resolve("done"));
   await expect(failing).rejects.toThrow("no bike");
   await expect(next).resolves.toBe("done");
+  await expect(inTurn(db, "b", () => Promise.resolve("done"))).resolves.toBe("done");
 });
 
 test("after an act the process rests for as long as it took, so that live partners have at least half of it", async () => {

@@ -35,7 +35,9 @@ export function inTurn<Result>(db: Queryable, systemId: string, act: () => Promi
     return Promise.reject(serviceError("rate_limited", "sandboxActs", { retryAfterSeconds: RETRY_SECONDS }));
   return new Promise((resolve, reject) => {
     waiting.set(systemId, acts);
-    acts.push(() => act().then(resolve, reject));
+    // `async` also for an act that throws before it returns a promise, which would end `workThrough`.
+    const run = async () => act();
+    acts.push(() => run().then(resolve, reject));
     if (queue === undefined) {
       queues.set(db, waiting);
       workThrough(db, waiting).catch(reject);
