@@ -35,17 +35,19 @@ export const manifestShape = z.object({
   program: z.string(),
   /** The numbers of the migrations that were applied to the schema, or begun. */
   migrations: z.array(z.number().int().positive()).min(1),
-  tables: z.array(
-    z.object({
-      name: z.string(),
-      columns: z.array(z.string()),
-      /** For a table that is partitioned by day: the days that had partitions, `2026-01-31`. */
-      days: z.array(z.string().date()).max(MAX_DAYS).optional(),
-      rows: z.number().int().min(0),
-      /** The uncompressed size of the rows. Backups of 0.1.0 lack it; only the zip archive's directory says it there. */
-      bytes: z.number().int().min(0).optional(),
-    }),
-  ),
+  tables: z
+    .array(
+      z.object({
+        name: z.string(),
+        columns: z.array(z.string()),
+        /** For a table that is partitioned by day: the days that had partitions, `2026-01-31`. */
+        days: z.array(z.string().date()).max(MAX_DAYS).optional(),
+        rows: z.number().int().min(0),
+        /** The uncompressed size of the rows. Backups of 0.1.0 lack it; only the zip archive's directory says it there. */
+        bytes: z.number().int().min(0).optional(),
+      }),
+    )
+    .min(1),
 });
 
 export type Manifest = z.infer<typeof manifestShape>;

@@ -2,7 +2,12 @@ import { expect, it } from "vitest";
 import { createManifest, FORMAT } from "./archive.ts";
 import { readManifest } from "./backup.ts";
 
-const manifest = createManifest({ made_at: "2026-11-24T04:00:00.000Z", program: "1.0.0", migrations: [1], tables: [] });
+const manifest = createManifest({
+  made_at: "2026-11-24T04:00:00.000Z",
+  program: "1.0.0",
+  migrations: [1],
+  tables: [{ name: "rides", columns: ["id"], rows: 0, bytes: 0 }],
+});
 
 it("a backup in the form of a newer version is refused as such, one that is damaged as damaged", () => {
   expect(readManifest("one.zip", JSON.stringify(manifest, null, 2))).toEqual(manifest);

@@ -201,6 +201,7 @@ describe("a backup on trial", () => {
       'the table "rides" with its columns',
     ],
     ["no migration is listed", inManifest((manifest) => ({ ...manifest, migrations: [] })), "its manifest.json is not"],
+    ["no table is listed", inManifest((manifest) => ({ ...manifest, tables: [] })), "its manifest.json is not"],
     [
       "there are days of thousands of years",
       inTable("audit_log", () => ({ days: Array<string>(5_000).fill("2026-01-01") })),
