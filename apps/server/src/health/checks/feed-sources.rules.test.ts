@@ -51,8 +51,9 @@ test.each<[SourceFacts, string, string | null]>([
   expect(checkSource(facts, NOW).map(({ status }) => status)).toEqual(severity === null ? [] : [severity]);
 });
 
-test("what fails is said with its reason, since when, and what to do", () => {
-  const [result] = checkSource({ ...well, feeds: [broken(25), broken(30)] }, NOW);
+test("of several feeds that fail, the one that has failed for longest is said, with its reason and what to do", () => {
+  const later = { ...broken(25, "HTTP 404 from https://feeds.example/i.json"), feed: "station_information" };
+  const [result] = checkSource({ ...well, feeds: [later, broken(30)] }, NOW);
   expect(result).toMatchObject({
     check: "feeds",
     subject: "gbfs",

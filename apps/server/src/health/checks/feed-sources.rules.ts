@@ -72,15 +72,16 @@ function rejected({ failing_since: since, message }: SourceFacts): SourceConditi
 }
 
 function failing({ feeds }: SourceFacts, now: number): SourceCondition | undefined {
-  const failed = feeds.filter(({ failing_since: since }) => since !== null);
-  const [first] = failed;
-  if (first === undefined) return undefined;
-  const since = new Date(Math.min(...failed.map((feed) => feed.failing_since?.getTime() ?? now)));
-  const message = first.message ?? "no reason is known";
+  const failed = feeds.flatMap(({ feed, failing_since: since, message }) =>
+    since === null ? [] : [{ feed, since, message: message ?? "no reason is known" }],
+  );
+  const longest = failed.toSorted((a, b) => a.since.getTime() - b.since.getTime())[0];
+  if (longest === undefined) return undefined;
+  const { feed, since, message } = longest;
   const others = failed.length > 1 ? `, and ${failed.length - 1} more` : "";
   return {
     state: "failing",
-    text: `${first.feed}${others} cannot be read for ${agoText(since, now)}: ${message}`,
+    text: `${feed}${others} cannot be read for ${agoText(since, now)}: ${message}`,
     action: feedAdvice(message),
     since,
   };
