@@ -78,7 +78,7 @@ async function follow(): Promise<void> {
       const failure = new Error(`${step?.page}:${step?.line}, ${step?.title}`, { cause: error });
       if (process.env["GUIDE_KEEP"] === undefined) throw failure;
       console.error(failure);
-      const next = await askForStep(index);
+      const next = await askForStep(index, steps.length);
       if (next === undefined) throw failure;
       index = next - 1;
       steps = await readSteps();
@@ -88,13 +88,16 @@ async function follow(): Promise<void> {
 
 /**
  * Asks at which step to continue after a failure. The machines keep running, so that they can be inspected and a changed
- * page can be tried. @returns undefined if nobody answers
+ * page can be tried. Asks again until the answer is empty or the number of a step. @param count how many steps there are
+ * @returns undefined if nobody answers
  */
-async function askForStep(failed: number): Promise<number | undefined> {
+async function askForStep(failed: number, count: number): Promise<number | undefined> {
   const prompt = `Step ${failed} has failed. Enter: read the page again and repeat it; a number: go on at that step. `;
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const nobody = once(lines, "close").then(() => undefined);
-  const answer = await Promise.race([lines.question(prompt), nobody]);
+  const ask = () => Promise.race([lines.question(prompt), nobody]);
+  let answer = await ask();
+  while (answer !== undefined && !(/^\d*$/.test(answer.trim()) && Number(answer) < count)) answer = await ask();
   lines.close();
   if (answer === undefined) return undefined;
   return answer.trim() === "" ? failed : Number(answer);
