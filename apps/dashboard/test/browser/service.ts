@@ -61,7 +61,8 @@ export async function command(dataDir: string, ...args: readonly string[]): Prom
   const program = [CONDITION, await serviceProgram()];
   const { stdout } = await promisify(execFile)(process.execPath, [...program, ...args, "--json"], {
     cwd: ROOT,
-    env: environment(dataDir),
+    // Links are not made for port 0. Tests use only the part after `#`.
+    env: { ...environment(dataDir), PORT: "" },
     maxBuffer: 16 * 1024 * 1024,
   });
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
