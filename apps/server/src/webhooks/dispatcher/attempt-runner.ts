@@ -101,26 +101,31 @@ export class AttemptRunner {
   }
 
   async #start(lane: Lane, row: ClaimedRow): Promise<void> {
-    const { inFlight, onError } = this.#options;
+    const { inFlight } = this.#options;
     lane.inFlight++;
     inFlight.count++;
     this.#running++;
     try {
-      const sent = await this.#send(lane, row).catch((error: unknown) => {
-        // Nothing was sent: only composing the message, or a sender that is closed, throws. The next maintenance of the lane
-        // releases the claim.
-        lane.inFlight--;
-        lane.unwritten.delete(row.delivery_id);
-        lane.mustRelease = true;
-        onError(error);
-      });
-      if (sent !== undefined) this.#complete(lane, row, sent);
+      await this.#attempt(lane, row);
     } finally {
       inFlight.count--;
       this.#running--;
       if (this.#isClosed && this.#running === 0) this.#idle.resolve();
+      // Begins only after every response that arrived at the same time was judged: one of them may pause the endpoint.
       this.#startLane(lane);
     }
+  }
+
+  async #attempt(lane: Lane, row: ClaimedRow): Promise<void> {
+    const sent = await this.#send(lane, row).catch((error: unknown) => {
+      // Nothing was sent: only composing the message, or a sender that is closed, throws. The next maintenance of the lane
+      // releases the claim.
+      lane.inFlight--;
+      lane.unwritten.delete(row.delivery_id);
+      lane.mustRelease = true;
+      this.#options.onError(error);
+    });
+    if (sent !== undefined) this.#complete(lane, row, sent);
   }
 
   async #send(lane: Lane, row: ClaimedRow): Promise<SentMessage> {
