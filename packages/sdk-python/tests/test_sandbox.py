@@ -76,10 +76,11 @@ def test_a_wait_ends_with_its_total_timeout(side: Side, time: VirtualTime) -> No
 
 def test_a_wait_that_wakes_up_after_its_total_timeout_ends_with_it(side: Side, time: VirtualTime) -> None:
     client = side.client(Script(reply(BUSY)), time=time, is_sandbox=True)
-    # The second request for the clock is due at 0.05 s, just before the timeout.
+    # The waits of 0.05, 0.1, 0.2, 0.4 and 0.8 s end 1 ms late each. The last would end at 1.554 s, just before the timeout,
+    # and ends just after it. The request before it has 0.8 s, which is enough on a busy machine.
     time.late = 0.001
-    error = side.caught(lambda: client.sandbox.wait_until_ready(options={"total_timeout": 0.0505}))
-    assert isinstance(error, TimeoutError) and "not ready within 0.0505 s" in str(error)
+    error = side.caught(lambda: client.sandbox.wait_until_ready(options={"total_timeout": 1.5545}))
+    assert isinstance(error, TimeoutError) and "not ready within 1.5545 s" in str(error)
 
 
 @pytest.mark.parametrize("name", ["trigger", "scenario", "advance", "add_fault"])
