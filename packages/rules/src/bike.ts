@@ -30,6 +30,7 @@ export function viewOf<ReportedState extends string>(facts: BikeFacts<ReportedSt
 
 /** The facts that decide whether a bike can be taken. */
 export interface TakeableBike {
+  /** The state as partners see it. */
   readonly vehicle_state: string;
   readonly ride_id: string | null;
   readonly reservation_id: string | null;

@@ -34,7 +34,7 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, longRea
       const { changes, searchedTo } = await stationHistory({ db: longReads.databaseFor(request) }, systemId, id);
       const body = {
         station: JSON.parse(station) as Station, // the database keeps the JSON of the contract
-        changes: changes as StationChange[], // named by the statement
+        changes: changes as StationChange[], // the statement selects only the events of this type
         ...(searchedTo !== null && { searched_to: searchedTo }),
       };
       return { status: 200, body };
@@ -135,8 +135,8 @@ function historyRoutes(
 }
 
 /**
- * Returns the times around which the events of a resource are searched: when a ride or reservation changed. None for a bike,
- * which has no events, and for a station, whose events `stationHistory` finds by their names.
+ * Returns the times around which `resourceHistory` searches the list of events: when a ride or reservation changed. None for
+ * a bike or a station: without times it finds what was delivered about them.
  */
 async function timesOf(
   context: ConsoleContext,

@@ -66,7 +66,7 @@ export interface ServeOptions {
   readonly ids: Ids;
   /** Finds a system by its id, or the only system if no id is given. Creates the first system if there is none. */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
-  /** `api` answers requests, `worker` does the background work, `all` does both. */
+  /** `api` answers requests, `worker` does the background work, `all` does both. Each sweeps overdue reservations. */
   readonly role: "all" | "api" | "worker";
   /** Whether to continue with a new secrets file, because the old one is lost. */
   readonly newSecrets?: boolean;
@@ -160,7 +160,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   return listening;
 }
 
-/** Starts the background work of the role. */
+/** Starts the background work of the role. Each role sweeps reservations: bikes become free even if no worker runs. */
 async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
   const { clock, ids, role } = options;
   const { conditions } = parts;

@@ -15,7 +15,7 @@ interface KeyTableProps {
   readonly mayCreate: boolean;
 }
 
-/** Keys with their scopes and their last use. */
+/** Keys with their status, last use and end. */
 export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators, mayCreate }: KeyTableProps) {
   const columns: readonly Column<ShownKey>[] = [
     {

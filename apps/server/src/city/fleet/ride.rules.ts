@@ -5,8 +5,9 @@ import type { RideState } from "./ride-queries.ts";
 /*
  * The `isSame…` functions tell whether a repeated command agrees with the stored ride. An omitted field agrees with any
  * value, except the end station: without one the ride ended outside a station. `null` agrees with any value, too, except
- * for stations. A time ahead of the server's clock was stored as the time of its arrival. The repeated time agrees until the
- * ride is written again: only until then is it known that the stored time is that of an arrival.
+ * for stations. Instead of a time ahead of the server's clock, the ride has the time at which the command arrived. The repeated
+ * time agrees while that is also the ride's `updated_at`. A later write changes `updated_at`, and then nothing shows that the
+ * time was replaced.
  */
 
 export function isSameStart(ride: RideState, item: RideStart): boolean {

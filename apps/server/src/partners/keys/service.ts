@@ -226,8 +226,8 @@ async function revoke(context: ActorContext, tx: Transaction, systemId: string, 
 }
 
 /**
- * Ends a key as `revokeKey` does, and deletes it, so that only the audit log contains it. For keys that a program made for
- * itself: listed, they would hide the keys that people made.
+ * Ends a key as `revokeKey` does, and deletes it. The logs keep its id. For keys that a program made for itself: listed, they
+ * would hide the keys that people made.
  */
 export function removeKey(context: ActorContext, systemId: string, id: string): Promise<void> {
   return context.db.transaction(async (tx) => {

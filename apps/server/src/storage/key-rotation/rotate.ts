@@ -88,7 +88,7 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
   const secrets = secretsIn(file);
   await waitUntilNone(context, (holders) => holdersNotUsing(holders, secrets));
   const done = await reencryptAll(db, secrets);
-  // Lets a service report a file that lacks the new key at its start, even when no secret is stored.
+  // From now on a service refuses to start with a file that lacks the new key, even if no secret is stored.
   await recordServiceKeys({ clock, cipher: createSecretCipher(secrets.webhookKeys) }, db);
   return { ...done, keys: fingerprintsOf(secrets).current_keys };
 }
