@@ -2,6 +2,7 @@
 import type { DeliveryFilters } from "@bikeshare/contract/console";
 import { instantOf } from "../../components/instant-input.ts";
 import { wallTime } from "../../components/time-zone.ts";
+import { daysLater } from "../city/times.ts";
 
 /** The parameters of the address that filter the list. The service knows them under the same names. */
 const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
@@ -48,13 +49,10 @@ export interface QuickFilter {
 const EVENING = "18:00";
 const MORNING = "08:00";
 
-const DAY_MS = 86_400_000;
-
 /** Returns the filters that have their own buttons above the list. */
 export function quickFilters(now: Date): readonly QuickFilter[] {
   const today = wallTime(now).slice(0, 10);
-  const yesterday = new Date(Date.parse(today) - DAY_MS).toISOString().slice(0, 10);
-  const night = { since: instantOf(`${yesterday}T${EVENING}`), until: instantOf(`${today}T${MORNING}`) };
+  const night = { since: instantOf(`${daysLater(today, -1)}T${EVENING}`), until: instantOf(`${today}T${MORNING}`) };
   return [
     { label: "All", filters: {} },
     { label: "Failing now", filters: { status: "failing" } },

@@ -103,8 +103,10 @@ export function bringStationsOnline(
     (held, item, refuse) => {
       if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
       if (held.status === "removed") return refuse("not_found", "goneStation", { id: item.id });
-      // Computed as for a new station, because otherwise a station that the operator took offline stays offline.
-      return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
+      // Computed as for a new station, because otherwise a station that the operator took offline stays offline. Whether a
+      // station reports, only its feed tells: a stale one stays stale.
+      const is_silent = held.offline_reason === "stale";
+      return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0, is_silent }) };
     },
     { alerts: (command, stations) => endClosures(command, idsOf(stations)) },
   );

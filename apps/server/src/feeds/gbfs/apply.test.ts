@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { city10, city23, city3, CITY_TIME, type Documents, sourceOf } from "../../../test/gbfs/city.ts";
 import { until } from "../../../test/until.ts";
+import { bringStationsOnline } from "../../city/fleet/station-commands.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
@@ -204,9 +205,18 @@ test("a station that does not report itself is offline once that takes too long,
     expect([minute, applied.stations.events]).toEqual([minute, events]);
     expect(await states()).toEqual({ a: state });
   }
-  // Without the setting, and for a station that never says when it reported, nothing changes.
-  await apply(reported(600, 62));
-  await apply(statusAt(601, ["a"]), wanted);
+  // The operator's command does not make it report.
+  await apply(reported(64, 0), wanted);
+  const command = { db: database.db, clock: () => CITY_TIME, ids: madeIds };
+  const { results } = await bringStationsOnline(command, systemId, [{ item: { id: "a" } }]);
+  expect(results).toMatchObject([{ outcome: "unchanged" }]);
+  expect(await states()).toEqual({ a: "offline stale" });
+  // Without the setting, and for a station that never says when it reported, silence has no effect.
+  await apply(reported(64.25, 0));
+  expect(await states()).toEqual({ a: "online" });
+  await apply(reported(64.5, 0), wanted);
+  expect(await states()).toEqual({ a: "offline stale" });
+  await apply(statusAt(64.75, ["a"]), wanted);
   expect(await states()).toEqual({ a: "online" });
 });
 
