@@ -61,7 +61,7 @@ const setSecret = statement(
 const countSecrets = statement(
   "keyRotation.countSecrets",
   `select count(*) as n from webhook_secrets
-   where system_id = $1 and left(encrypted, length($2)) <> $2 and (expires_at is null or expires_at > now())`,
+   where system_id = $1 and encrypted ^@ any ($2::text[]) and (expires_at is null or expires_at > now())`,
 );
 
 /** Locks and returns secrets with ids above `after`, by id, that were not encrypted with the key of `fingerprint`. */
@@ -78,9 +78,14 @@ export async function updateEncrypted(tx: Transaction, systemId: string, row: Se
   await tx.query(setSecret, [systemId, row.endpoint_id, row.id, row.encrypted]);
 }
 
-/** Counts the unexpired secrets that were not encrypted with the key of `fingerprint`. */
-export async function countSecretsOfOtherKeys(db: Queryable, systemId: string, fingerprint: string): Promise<number> {
-  return (await db.query<{ n: number }>(countSecrets, [systemId, `${fingerprint}.`]))[0]?.n ?? 0;
+/** Counts the unexpired secrets that were encrypted with the keys of these fingerprints. */
+export async function countSecretsOfKeys(
+  db: Queryable,
+  systemId: string,
+  fingerprints: readonly string[],
+): Promise<number> {
+  const prefixes = fingerprints.map((fingerprint) => `${fingerprint}.`);
+  return (await db.query<{ n: number }>(countSecrets, [systemId, prefixes]))[0]?.n ?? 0;
 }
 
 /** A person's id, and the encrypted secret of the person's authenticator app. */

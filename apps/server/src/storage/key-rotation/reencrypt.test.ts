@@ -95,6 +95,19 @@ it("who is killed inside a batch loses nothing, the next goes on behind it, and 
   expect(await readable(next)).toEqual([SECRETS, APPS]);
 });
 
+it("secrets and apps that no key of the file decrypts do not keep old keys in the file", async () => {
+  const [lost, first] = [3, 4].map((id): NumberedKey => ({ id, key: randomBytes(32) })) as [NumberedKey, NumberedKey];
+  const secret = createSecretCipher([lost]).encrypt(ownerOf("id-000"), "secret of id-000");
+  await harness.rows("update webhook_secrets set encrypted = $2 where system_id = $1 and id = 'id-000'", secret);
+  const app = createTokenCipher([lost], SIGN_IN_PURPOSE).encrypt(authenticatorContext("id-000"), "app of id-000");
+  await harness.rows("update people set totp_secret = $2 where id = 'id-000' and $1 <> ''", app);
+  const keys = secretsOf(first, old);
+  expect(await countLeft(harness.db, keys)).toBe(SECRETS - 1 + APPS - 1);
+
+  expect(await reencryptAll(harness.db, keys)).toEqual({ changed: SECRETS - 1 + APPS - 1, unreadable: 2 });
+  expect(await countLeft(harness.db, keys)).toBe(0);
+});
+
 it("old keys are not removed when the file is changed after they were checked: an added key would be removed too", async () => {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-rotation-"));
   onTestFinished(() => rm(directory, { recursive: true }));

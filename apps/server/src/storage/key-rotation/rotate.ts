@@ -15,7 +15,7 @@ import type { Database, Transaction } from "../db/database.ts";
 import { createTokenCipher, type TokenCipher } from "../secrets/encryption.ts";
 import { type AllSecrets, changeSecretsFile, parseSecrets, type SecretsFile, secretsIn } from "../secrets/secrets.ts";
 import {
-  countSecretsOfOtherKeys,
+  countSecretsOfKeys,
   listKeyHolders,
   lockAuthenticatorApps,
   lockSecretsOfOtherKeys,
@@ -194,16 +194,18 @@ export async function reencryptAll(db: Database, secrets: AllSecrets): Promise<R
   return total;
 }
 
-/** Counts the unexpired webhook secrets, and the authenticator apps, that are not encrypted with the file's first key. */
+/**
+ * Counts the unexpired webhook secrets, and the authenticator apps, that an old key of the file encrypted. Ignores those that
+ * no key of the file decrypts: they are lost already and need no key.
+ */
 export async function countLeft(db: Database, secrets: AllSecrets): Promise<number> {
-  const { fingerprint } = createSecretCipher(secrets.webhookKeys);
+  const oldKeys = secrets.webhookKeys.slice(1).map((key) => createSecretCipher([key]).fingerprint);
   let left = 0;
   for (const { system_id: systemId } of await everySystemOf(db))
-    left += await countSecretsOfOtherKeys(db, systemId, fingerprint);
+    left += await countSecretsOfKeys(db, systemId, oldKeys);
   return left + (await countApps(db, createTokenCipher(secrets.webhookKeys, SIGN_IN_PURPOSE)));
 }
 
-/** Counts the apps that an old key encrypted. Ignores apps that no key decrypts: they are lost already and need no key. */
 async function countApps(db: Database, tokens: TokenCipher): Promise<number> {
   let left = 0;
   for (let after = ""; ;) {
