@@ -284,11 +284,15 @@ export function keysIn(text: string): string[] {
   return [...found];
 }
 
-/** Returns the keys in a URL, also if their characters are percent-encoded. */
+/** How often the characters of a URL may be percent-encoded for a key in it to be found: each proxy may encode them again. */
+const MAX_ENCODINGS = 5;
+
+/** Returns the keys in a URL, also if their characters are percent-encoded, even several times. */
 export function keysInUrl(url: string): string[] {
-  if (url.includes("%")) {
+  let decoded = url;
+  for (let round = 0; round < MAX_ENCODINGS && decoded.includes("%"); round++) {
     // Decodes printable ASCII only, because keys have no other characters.
-    return keysIn(url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))));
+    decoded = decoded.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
   }
-  return url.includes("bss_") ? keysIn(url) : [];
+  return keysIn(decoded);
 }
