@@ -33,17 +33,28 @@ export type ReceiverRequest =
 const DRAIN_TIMEOUT_MS = 20_000;
 const POLL_INTERVAL_MS = 100;
 
-/** Starts the process. Wait for each request to it before the next one: its answers carry no number. */
+/**
+ * Starts the process. Wait for each request to it before the next one: its answers carry no number.
+ *
+ * @throws Error, also from each request, when the process has ended
+ */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<ReceiverProcess> {
   const execArgv = ["--conditions=@bikeshare/source"];
   const child: ChildProcess = fork(join(import.meta.dirname, "receiver.process.ts"), [JSON.stringify(options)], {
     execArgv,
   });
-  const [urls] = (await once(child, "message")) as [string[]];
-  const ask = async <Reply>(request: ReceiverRequest): Promise<Reply> => {
-    const answered = once(child, "message") as Promise<[Reply]>;
-    child.send(request);
-    return (await answered)[0];
+  const ended = once(child, "exit").then(([code, signal]) => {
+    throw new Error(`The receiver process has ended (${signal ?? `exit code ${code}`}).`);
+  });
+  // A process that ends after the last request is no error.
+  ended.catch(() => undefined);
+  const answer = async <Reply>(): Promise<Reply> => (await Promise.race([once(child, "message"), ended]))[0] as Reply;
+  const urls = await answer<string[]>();
+  const ask = <Reply>(request: ReceiverRequest): Promise<Reply> => {
+    const answered = answer<Reply>();
+    // The callback takes the error of a process that has ended: `answered` reports it.
+    child.send(request, () => undefined);
+    return answered;
   };
   return {
     pid: child.pid ?? 0,

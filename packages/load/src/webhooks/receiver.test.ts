@@ -58,3 +58,11 @@ it("waits for deliveries that are still under way", async () => {
   await send(1, "ride.started", "a");
   expect(await result).toMatchObject({ expected: 2, received: 2, lost: 0, repeated: 0 });
 });
+
+it("a receiver whose process ends fails the run, and leaves nobody waiting", async () => {
+  const receiver = await startReceiver();
+  process.kill(receiver.pid, "SIGKILL");
+  await expect(receiver.result(["ride.started a"])).rejects.toThrow("The receiver process has ended (SIGKILL).");
+  await expect(receiver.count()).rejects.toThrow("The receiver process has ended");
+  await receiver.close();
+});
