@@ -73,6 +73,8 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
       if (!listening() && minAgeMs === 0) return make();
       const pages = systems.get(systemId) ?? new Map<string, Entry<Page>>();
       systems.set(systemId, pages);
+      // A page that is made again takes its own place, at the end of the order.
+      pages.delete(page);
       const oldest = pages.keys().next().value;
       if (pages.size >= capacity && oldest !== undefined) pages.delete(oldest);
       // Cached while it is being made. A change meanwhile removes it, so a request that follows the change does not get it
