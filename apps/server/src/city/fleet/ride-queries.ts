@@ -207,18 +207,19 @@ export function findHeldOrTriedRides(tx: Transaction, systemId: string): Promise
 /** Maximum number of overlapping rides that are listed. The count includes all. */
 const MAX_LISTED_OVERLAPS = 10_000;
 
-// Reads also the rides that began up to a day before the import's first ride, because they may overlap with it. The command
-// `check` finds overlaps with longer rides.
+// `busy_until` is the latest end of the bike's earlier rides, `next_start` the start of its next ride. Reads also the
+// rides that began up to a day before the import's first ride, because they may overlap with it. The command `check`
+// finds overlaps with longer rides.
 const overlaps = statement(
   "rides.importOverlaps",
   `with timed as (
-     select id, import_id, started_at, ended_at, max(coalesce(ended_at, 'infinity')) over earlier as busy_until,
-       lead(started_at) over later as next_start
+     select id, import_id, started_at, ended_at, max(coalesce(ended_at, 'infinity')) over earlier_rides as busy_until,
+       lead(started_at) over by_start as next_start
      from rides
      where system_id = $1 and started_at between $2::timestamptz - interval '1 day' and $3::timestamptz
        and status <> 'cancelled' and ended_at is distinct from started_at
-     window later as (partition by bike_id order by started_at, id),
-       earlier as (later rows between unbounded preceding and 1 preceding))
+     window by_start as (partition by bike_id order by started_at, id),
+       earlier_rides as (by_start rows between unbounded preceding and 1 preceding))
    select id, count(*) over () as n from timed
    where import_id = $4 and (busy_until > started_at or next_start < ended_at)
    order by started_at, id limit ${MAX_LISTED_OVERLAPS}`,
@@ -418,6 +419,12 @@ const wantedTimes = columnsOfTable("rides")
   .only("id", "bike_id", "started_at", "ended_at")
   .and({ is_rest: arrayOf<boolean>("boolean") });
 
+/**
+ * A ride that is to be written, as far as overlaps depend on it: its bike and its times. `is_rest`: only the time by
+ * which a stored ride becomes longer. Rides that began before that time overlap with the stored ride already.
+ */
+export type RideTimes = RowOf<typeof wantedTimes>;
+
 // Finds the last rides before each wanted ride and the first that began during it, by the index of the bike's rides.
 // Earlier rides of zero duration overlap with nothing. The values are JSON, because the planner expects the same number of
 // rows from every JSON text. With arrays it would plan the statement each time, at many times the cost of running it.
@@ -440,17 +447,12 @@ const overlapping = statement(
       order by started_at, id limit ${MAX_LATER_RIDES})) as other`,
 );
 
-// Unknown bikes have no row to lock: concurrent commands on their rides wait for this lock instead.
+// Unknown bikes have no row to lock, so concurrent commands on their rides wait for a lock on the system's one row
+// instead.
 const lockUnknown = statement(
   "fleet.lockUnknownBikes",
   "select system_id from placed_systems where system_id = $1 for no key update",
 );
-
-/**
- * A ride that is to be written, as far as overlaps depend on it: its bike and its times. `is_rest`: only the time by which
- * a stored ride becomes longer. Rides that began before that time overlap with the stored ride already.
- */
-export type RideTimes = RowOf<typeof wantedTimes>;
 
 /** A ride that was written. */
 interface WrittenRide {

@@ -5,9 +5,11 @@ import type { RideState } from "./ride-queries.ts";
 /*
  * The `isSame…` functions tell whether a repeated command agrees with the stored ride. An omitted field agrees with any
  * value, except the end station: without one the ride ended outside a station. `null` agrees with any value, too, except
- * for stations. Instead of a time ahead of the server's clock, the ride has the time at which the command arrived. The repeated
- * time agrees while that is also the ride's `updated_at`. A later write changes `updated_at`, and then nothing shows that the
- * time was replaced.
+ * for stations.
+ *
+ * If a command gave a time ahead of the server's clock, the ride has the time of the command's arrival instead. A
+ * repeated command with such a time agrees only while the stored time is also the ride's `updated_at`: after a later
+ * write nothing shows that the time was replaced.
  */
 
 export function isSameStart(ride: RideState, item: RideStart): boolean {

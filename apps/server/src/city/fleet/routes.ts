@@ -70,6 +70,7 @@ export function operatorRoutes(
   const combined = <Item>(verb: Verb<Item>) => {
     const runWithOthers = combineRequests<readonly BatchItem<Item>[]>(context, {
       together: async (systemId, tx, batches, answered) => {
+        // The calls that repeat an answered call: their items are locked, but not decided again.
         const shared = { ...context, db: tx, answered: answered.then((calls) => itemsOf(calls, batches)) };
         const { results } = await verb(shared, systemId, batches.flat());
         return splitResults(results, batches).map((each) => ({ result: answerWith(each) }));
@@ -126,14 +127,28 @@ function reply200(reply: BatchCall<unknown>["reply"], answer: RepeatableAnswer) 
   return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
 }
 
-/** Returns the indexes that the items of `calls` have when several batches run as one. */
+/**
+ * Returns the indexes that the items of some calls have in the batches of all calls, joined to one.
+ * @param calls the indexes of these calls' batches in `batches`
+ */
 function itemsOf(calls: ReadonlySet<number>, batches: readonly (readonly unknown[])[]): ReadonlySet<number> {
-  const callOfItem = batches.flatMap((items, call) => items.map(() => call));
-  return new Set(callOfItem.flatMap((call, index) => (calls.has(call) ? [index] : [])));
+  const indexes = new Set<number>();
+  let start = 0;
+  for (const [call, { length }] of batches.entries()) {
+    const end = start + length;
+    if (calls.has(call)) for (let index = start; index < end; index++) indexes.add(index);
+    start = end;
+  }
+  return indexes;
 }
 
 /** Returns the results of each of several batches that ran as one. */
 function splitResults(all: BatchResults["results"], batches: readonly (readonly unknown[])[]): BatchResults[] {
-  let end = 0;
-  return batches.map(({ length }) => resultsOf(all.slice(end, (end += length))));
+  let start = 0;
+  return batches.map(({ length }) => {
+    const end = start + length;
+    const results = resultsOf(all.slice(start, end));
+    start = end;
+    return results;
+  });
 }

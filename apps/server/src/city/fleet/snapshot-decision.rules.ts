@@ -164,7 +164,7 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
 
 /** Decides the effect of a snapshot on one station. Pure. @param row the stored station */
 export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
-  // A placeholder is nobody's yet, whatever source made it.
+  // A placeholder (a station made because rides name it) belongs to no source yet, whatever its row says.
   const ours = row?.source === context.source && !isPlaceholder(row) ? row : undefined;
   const waiting = context.waiting.get(id) ?? [];
   const drop = waiting.map(({ part }) => ({ station_id: id, part }));
@@ -276,7 +276,7 @@ function sameFields<Field extends string>(
   return fields.every((field) => a[field] === b[field]);
 }
 
-/** Returns one part's fields of a row, without the other part's: joining the parts would mix old and new values. */
+/** Returns only these fields of a row: with the other part's fields, joining the parts would mix old and new values. */
 function pick<Row extends object, Field extends keyof Row>(row: Row, fields: readonly Field[]): Pick<Row, Field> {
   const picked: Partial<Row> = {};
   for (const field of fields) picked[field] = row[field];

@@ -177,8 +177,10 @@ function decide(
   if (bike.reported_state !== "available")
     return refuse("bike_not_available", "reported", { id: bike.id, state: bike.reported_state });
   const others = othersOf(item, time, facts);
-  // Of so many rides the last may not be known, so the start is not moved to the end of the last.
+  // A start of "now" may move to the end of the last of the other rides. If the query reached its limit, it may have
+  // left out that last ride, so the start does not move.
   const isMovable = time.isNow && others.length < MAX_LATER_RIDES;
+  // The time of the start, or the other ride that makes it impossible.
   const startedAt = startBeside({ ...time, isNow: isMovable }, others);
   if ("id" in startedAt) return refuse("ride_conflict", ...overlapIssue(startedAt));
   const namedStation = item.start_station_id ?? undefined;

@@ -103,8 +103,8 @@ export function bringStationsOnline(
     (held, item, refuse) => {
       if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
       if (held.status === "removed") return refuse("not_found", "goneStation", { id: item.id });
-      // Computed as for a new station, because otherwise a station that the operator took offline stays offline. Whether a
-      // station reports, only its feed tells: a stale one stays stale.
+      // Computed as for a new station, because otherwise a station that the operator took offline stays offline. A
+      // stale station stays stale, because only its feed tells whether it reports.
       const is_silent = held.offline_reason === "stale";
       return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0, is_silent }) };
     },
@@ -219,17 +219,15 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     // Only existing stations: a feed's bike may name a station that does not exist, and cannot be moved out of it.
     const existing = ids.filter((id) => held.has(id));
     await steps.after?.(command, existing);
-    const standing = readable
-      .map(({ item }) => item)
-      .filter(({ id }) => (held.get(id)?.status ?? "removed") !== "removed");
-    const alerted = new Set(await steps.alerts?.(command, standing));
+    const usable = readable.map(({ item }) => item).filter(({ id }) => isUsable(held.get(id)));
+    const alerted = new Set(await steps.alerts?.(command, usable));
     // The stations as the items decided so far leave them.
-    const left = new Map<string, DecidedStation>(held);
+    const decided = new Map<string, DecidedStation>(held);
     for (const { index, item } of readable) {
-      const before = left.get(item.id);
+      const before = decided.get(item.id);
       const after = decide(before, item, (...error) => results.failed(index, item.id, ...error));
       if (after === undefined) continue;
-      left.set(item.id, after);
+      decided.set(item.id, after);
       if (before === undefined) results.done(index, item.id, "created");
       else {
         // When several items name one station, the first of them counts as the one that changed its alert.
@@ -238,14 +236,14 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
         results.done(index, item.id, isUnchanged ? "unchanged" : "updated", warnings?.get(item.id));
       }
     }
-    const stations = [...left.values()];
+    const stations = [...decided.values()];
     const made = stations.filter((station) => !held.has(station.id));
     // Existing stations get their reported docks before they are updated, new ones after they are inserted.
-    await updateReportedDocks(tx, systemId, reportedDocks(held.keys(), left, readable));
+    await updateReportedDocks(tx, systemId, reportedDocks(held.keys(), decided, readable));
     const inserted = await insertStations(tx, systemId, now, made);
     // Another command has created one of these stations meanwhile: repeat the transaction, to decide on the new row.
     if (inserted.size < made.length) throw new TransactionConflict();
-    await updateReportedDocks(tx, systemId, reportedDocks(inserted.keys(), left, readable));
+    await updateReportedDocks(tx, systemId, reportedDocks(inserted.keys(), decided, readable));
     // Feeds name stations before they describe them: bikes of a new station may already exist.
     command.recountStations(inserted.keys());
     command.recountStations(stations.filter((station) => station.is_claimed === true).map(({ id }) => id));
@@ -253,9 +251,14 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     const changed = stations.filter((station) => isChanged(held.get(station.id), station));
     const updated = await updateStations(tx, systemId, now, changed);
     for (const { id, status } of changed)
-      recordStatusChange(command, held.get(id)?.status ?? status, status, valueOf(updated, id));
+      recordStatusChange(command, valueOf(held, id).status, status, valueOf(updated, id));
     if (made.length + changed.length > 0) command.notify("stations");
   });
+}
+
+/** Tells whether a station exists and is not removed. */
+function isUsable(station: LockedStation | undefined): boolean {
+  return station !== undefined && station.status !== "removed";
 }
 
 /** Records the event of a status change, if it has one, with the `updated_at` of the station's row as its time. */
@@ -310,7 +313,10 @@ function operatorsStation(held: LockedStation): DecidedStation {
   return { ...held, source: OPERATOR, is_claimed: true, is_installed: true, is_renting: true, is_returning: true };
 }
 
-/** Returns the operator's new station with the defaults of optional fields. The caller overwrites them by the item's. */
+/**
+ * Returns the operator's new station with the defaults of optional fields. The caller overwrites them by the item's,
+ * and has checked that the item has a name and a position.
+ */
 function newStation(item: StationUpsert): LockedStation {
   return {
     source: OPERATOR,

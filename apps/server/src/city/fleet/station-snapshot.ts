@@ -64,7 +64,7 @@ export interface StationChanges {
   readonly timesAfter: FeedTimes;
 }
 
-/** Counts the effects of a snapshot. `insertPlanned` and `updateLocked` count `created` and `since`, `add` the others. */
+/** The effects of a snapshot. `insertPlanned` and `updateLocked` set `created` and `since`; `add` counts the others. */
 class Tally {
   created = 0;
   updated = 0;
@@ -79,7 +79,7 @@ class Tally {
   /** Counts a decision other than `create`. @param named whether the snapshot names the station */
   add(decision: Decision, named: boolean): void {
     if (decision.kind === "wait") {
-      // A part that waits for the other is the only one. A station of another source may have both parts here.
+      // A waiting station has only one part, unless it belongs to another source.
       if (!decision.isOwnedByOther) {
         this.#waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutStatus"]++;
       } else if (named) this.#ownedByOthers.push(decision.id);
@@ -184,7 +184,7 @@ export async function planStations(
 /** Writes a plan: only rows that differ, and the events of the changes of state. */
 export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
   command.locks("stations");
-  // Has counted the stations of which nothing is written. The others are added below.
+  // The plan has counted the stations of which nothing is written. The others are added below.
   const tally = plan.kept;
   // The plan used rows that were not locked; each decision is repeated on the locked rows before it is written.
   const taken = await insertPlanned(command, plan, tally);
@@ -303,8 +303,8 @@ async function recordChanges(
     for (const { stationId, from, to } of changes) {
       const name = stationChangeEvent(from, to);
       if (name === undefined) continue;
-      const [occurredAt, data] = [valueOf(since, stationId), valueOf(json, stationId)];
-      command.record({ name, occurredAt, partnerId: null, data });
+      const occurredAt = valueOf(since, stationId);
+      command.record({ name, occurredAt, partnerId: null, data: valueOf(json, stationId) });
       names.push(name);
     }
   }

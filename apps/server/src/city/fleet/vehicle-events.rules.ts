@@ -61,7 +61,7 @@ interface EventSurroundings {
 
 /** Returns a bike's newest event, as its row keeps it; undefined when its events are not logged. */
 function lastEventOf({ last_event: json }: Pick<BikeState, "last_event">): VehicleEvent | undefined {
-  return json === null ? undefined : (JSON.parse(json) as VehicleEvent); // only the statement that logs it writes it
+  return json === null ? undefined : (JSON.parse(json) as VehicleEvent); // only the logging statement writes it
 }
 
 /**
@@ -71,6 +71,8 @@ function lastEventOf({ last_event: json }: Pick<BikeState, "last_event">): Vehic
 export function vehicleEvents({ before, after, causes }: BikeChange, surroundings: EventSurroundings): VehicleEvent[] {
   const log = new EventLog(lastEventOf(before), after, surroundings);
   const causeOf = (...types: EventCause["type"][]) => causes.find(({ type }) => types.includes(type));
+  // First the end of a ride, then the end of a reservation without a ride, then the start of a ride, then all other
+  // changes of the state.
   if (before.last_event !== null && before.ride_id !== null && before.ride_id !== after.ride_id) {
     const end = causeOf("trip_end", "trip_cancel");
     log.step("on_trip", end?.type ?? "trip_end", end, before.ride_id);
@@ -146,8 +148,8 @@ function isSamePlace(a: Place, b: Place): boolean {
 }
 
 /**
- * Time between an event and an event before it at another location. It leaves room for the events that an agency gets in
- * between when the vehicle left or entered its area.
+ * Minimum time between an event and an event before it at another location. It leaves room for the events, a
+ * millisecond apart, that an agency gets in between when the vehicle left or entered its area.
  */
 const MOVE_GAP_MS = 6;
 
@@ -197,8 +199,8 @@ class EventLog {
   moveTo(state: MdsVehicleState, at: Date, details: EventDetails = { rideId: this.#bike.ride_id }): void {
     // The first event of a vehicle is a drop-off, whatever its state is afterwards.
     if (this.#last === undefined) {
-      const isAgencys = details.reason === "agency_drop_off" && state === "available";
-      this.#add("available", isAgencys ? details.reason : "provider_drop_off", at, details);
+      const isByAgency = details.reason === "agency_drop_off" && state === "available";
+      this.#add("available", isByAgency ? details.reason : "provider_drop_off", at, details);
     }
     for (const { type, to } of pathTo(this.state, state, details.reason)) this.#add(to, type, at, details);
   }
@@ -253,6 +255,7 @@ export function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEv
   const last = mdsTransitions.find((each) => each.type === reason && each.to === to);
   if (last === undefined) return shortestPath(from, to);
   const states: readonly MdsVehicleState[] = last.from;
+  // The last event begins in `from` if MDS allows that, and otherwise in the first state from which MDS allows it.
   const before = states.includes(from) ? from : (states[0] ?? from);
   return [...shortestPath(from, before), last];
 }
