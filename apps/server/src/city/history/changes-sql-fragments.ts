@@ -21,6 +21,7 @@ const INSERT = `insert into station_changes (system_id, station_id, at, changed_
 const REPLACE = `on conflict (system_id, station_id, at, changed_on)
       do update set ${STATE_COLUMNS.map((name) => `${name} = excluded.${name}`).join(", ")}`;
 
+/** SQL: the position of a column's value in a list, from 1; 0 for null. */
 const positionIn = (values: readonly string[], column: string) =>
   `coalesce(array_position(array[${values.map((value) => `'${value}'`).join(", ")}], ${column}), 0)`;
 
@@ -31,6 +32,7 @@ export const flagsOf = (row: string) =>
       + ${FLAG_UNITS.status} * ${positionIn(STATUSES, `${row}.status`)}
       + ${FLAG_UNITS.offline_reason} * ${positionIn(OFFLINE_REASONS, `${row}.offline_reason`)})::smallint`;
 
+/** SQL: the value whose position is in three bits of `flags`, which begin at the bit of `unit`. */
 const oneOf = (values: readonly string[], flags: string, unit: number) =>
   `(array[${values.map((value) => `'${value}'`).join(", ")}])[(${flags} / ${unit}) & 7]`;
 
@@ -49,8 +51,9 @@ export const changeUntil = (station: string, instant: string) =>
    order by change.at desc limit 1`;
 
 /**
- * SQL: `[{"vehicle_type_id":"a","count":1},{"vehicle_type_id":"b","count":2}]` as `["a",1,"b",2]`. Every quote inside a
- * string of JSON has a backslash before it, so the replaced texts lie between the strings.
+ * SQL: `[{"vehicle_type_id":"a","count":1},{"vehicle_type_id":"b","count":2}]` as `["a",1,"b",2]`. Leaves out the first
+ * 20 characters, `[{"vehicle_type_id":`, and the last two, `}]`. Every quote inside a string of JSON has a backslash
+ * before it, so the replaced texts lie between the strings.
  */
 const byTypeOf = (types: string) =>
   `case when ${types}::text = '[]' then '[]' else '[' || left(replace(replace(substr(${types}::text, 21),
@@ -109,8 +112,11 @@ export function recordUpdated(updated: string): string {
   const then = STATE_COLUMNS.map((name) => stateColumn("earlier", name));
   const monthsOf = (instant: string) =>
     `12 * extract(year from ${instant} at time zone 'UTC') + extract(month from ${instant} at time zone 'UTC')`;
-  // One join and one insert, because planning this takes longer than running it. The columns of the earlier state are
-  // computed only where they are recorded or compared: nearly never.
+  // `earlier` is the row as it was before the update. `number` numbers the rows to record: 0 is the new state, 1 to
+  // `months.n` are the beginnings of months, newest first, and `months.n + 1` is the state before the first change.
+  // `offset 0` keeps `months` a subquery, so that `n` is computed once. One join and one insert, because planning this
+  // takes longer than running it. The columns of the earlier state are computed only where they are recorded or
+  // compared: nearly never.
   return `recorded as (
     ${INSERT}
     select $1, ${updated}.id, change.at, (change.at at time zone 'UTC')::date,
@@ -152,9 +158,11 @@ const HOUR = "interval '1 hour'";
  * SQL: the periods within hours in which stations did not change: `hour`, `station_id`, `at`, `until`, `seconds`, `bikes`,
  * `reserved`, `disabled`, `docks`, `status`. There are none for times of which nothing is known.
  *
- * Since its newest change a station has the state in its row. The state at an earlier time is in the newest change until
- * then, which lies in the same month. Consecutive hours are read together, because looking up the first state of each hour
- * takes ten times as long.
+ * Since its newest change a station has the state in its row. The state at an earlier time is in the newest change
+ * until then, which lies in the same month. Consecutive hours are read together, because looking up the first state of
+ * each hour takes ten times as long: `run` is such a stretch of hours, in which `starts_at` grows as fast as the row
+ * number. A `piece` is the time between two changes in a run, and `cut` its part within one hour. A piece that ends
+ * with an hour has no part in the next one, hence the microsecond.
  * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC); the last hour may not be over
  */
 export function stationPieces(hours: string): string {

@@ -1,7 +1,8 @@
 import type { Station } from "@bikeshare/contract";
 
 /*
- * The numbers and texts of `station_changes`. The database stores them, so values may only be added at the end of a list.
+ * The numbers and texts of `station_changes`, the table of the past states of stations. The database stores them, so
+ * values may only be added at the end of a list.
  */
 
 /** A station's status is stored as its position, from 1 on. */
@@ -15,7 +16,9 @@ export const OFFLINE_REASONS = [
   "stale",
 ] as const satisfies Station["offline_reason"][];
 
-/** What each part of `flags` is multiplied by. */
+/**
+ * What each part of `flags` is multiplied by. The status takes three bits, from 8 on; the reason takes all above them.
+ */
 export const FLAG_UNITS = { is_installed: 1, is_renting: 2, is_returning: 4, status: 8, offline_reason: 64 } as const;
 
 /** The fields of a station that `flags` holds. */
@@ -74,7 +77,7 @@ function flagsText(flags: string): { readonly first: string; readonly last: stri
   return { first: inside(shown), last: inside({ status, offline_reason }) };
 }
 
-/** Returns the value of a text, which is made once. */
+/** Returns the cached value of a text; makes it the first time. */
 function remembered<Value>(known: Map<string, Value>, text: string, make: (text: string) => Value): Value {
   const value = known.get(text) ?? make(text);
   known.set(text, value);

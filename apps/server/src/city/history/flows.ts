@@ -99,15 +99,17 @@ export async function flowsOfStation(
     summed_to: progress?.flows_to?.toISOString() ?? null,
     out: out.map(({ total: _, ...neighbour }) => neighbour),
     in: incoming.map(({ total: _, ...neighbour }) => neighbour),
+    // Each neighbour has the total of all; without neighbours there were no rides.
     rides_out: out[0]?.total ?? 0,
     rides_in: incoming[0]?.total ?? 0,
   };
 }
 
 const HOUR_MS = 3_600_000;
+/** Maximum number of pairs that are shown of the last hour. */
 const MAX_RECENT_PAIRS = 500;
 
-/** Returns where the rides went that ended in the last hour. */
+/** Returns where the rides went that ended in the last hour, for the operator. */
 export async function recentFlows({ db, clock }: FlowContext, systemId: string): Promise<RecentFlows> {
   const to = new Date(clock());
   const from = new Date(to.getTime() - HOUR_MS);

@@ -24,8 +24,9 @@ const OFFLINE_FLAGS =
   FLAG_UNITS.offline_reason * positionOf(OFFLINE_REASONS, "operator");
 
 /**
- * Records the invented states of the demo city's stations in a period before they were created here. Call it for the latest
- * period first; there must be no gap between periods.
+ * Records the invented states of the demo city's stations in a period before they were created here. Each call moves
+ * the beginning of the stations' history back to `since`. So call it for the latest period first, and leave no gap
+ * between periods.
  * @param states of the period, with every station's state at its beginning
  */
 export async function recordPastStates(
@@ -46,6 +47,7 @@ export async function recordPastStates(
     by_type: JSON.stringify(byType),
   }));
   await insertPastStates(tx, systemId, rows, since);
+  // The sums of these hours, such as bikes by hour, are made from the states later.
   await insertMarksBetween(tx, systemId, { from: since, to: until, summedTo: null });
 }
 

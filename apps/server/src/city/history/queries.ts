@@ -191,6 +191,7 @@ export function listRecentPairs(
   return db.query<Flow & { readonly total: number }>(recent, [systemId, from, to, limit]);
 }
 
+// The last bound is $3 itself if that is a midnight, and otherwise the next midnight.
 const dayBounds = statement(
   "summary.dayBounds",
   `select array(
@@ -262,6 +263,8 @@ export async function listSteps(db: QueryRunner, systemId: string, bounds: reado
   return db.query<StepRow>(steps, [systemId, bounds.slice(0, -1), bounds.slice(1)]);
 }
 
+// In `days`, `until_now` is the instant of each day at this time of the day. On past days, the quarter of an hour (900
+// seconds) that contains it counts by its share before it. Today's rides all count, because none is in the future.
 const ridesOfWeeks = statement(
   "summary.ridesOfWeeks",
   `with local as (

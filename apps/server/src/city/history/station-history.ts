@@ -44,7 +44,8 @@ export function stationsAt(
   const instant = new Date(readInstantOfHistory(at, clock()));
   return filtered.read(whose, async (db) => {
     const asked = { at, instant, now: clock() };
-    // Before the kept history, this always throws. Below it throws only if the history begins after the instant.
+    // Outside the retention time this always throws. The call below throws only if the history begins after the
+    // instant.
     if (!isWithinRetention(asked)) await refuseOutside(db, whose.systemId, asked);
     const rows = await listStationsAt(db, whose.systemId, instant, filters, startOf(request), fetchSize(request.limit));
     if (rows.rows === null) await refuseOutside(db, whose.systemId, asked);
@@ -85,7 +86,11 @@ function isWithinRetention({ instant, now }: AskedInstant): boolean {
   return instant.getTime() >= now - HISTORY_RETENTION_DAYS * DAY_MS;
 }
 
-/** Refuses an instant before the beginning of the kept history, for an error that says why nothing is found. */
+/**
+ * Refuses an instant before the beginning of the kept history, with an error that says why nothing is found. Does
+ * nothing for a later instant.
+ * @throws ServiceError `outside_history`
+ */
 async function refuseOutside(db: QueryRunner, systemId: string, { at, instant, now }: AskedInstant): Promise<void> {
   const begins = await findBeginOfHistory(db, systemId);
   const kept = Math.max(begins?.getTime() ?? -Infinity, now - HISTORY_RETENTION_DAYS * DAY_MS);
@@ -132,7 +137,10 @@ function stateOf({ at, bikes, docks, flags }: HistoryRow): RecordedState {
   return { at, bikes, docks, isOnline: readFlags(flags).status === "online" };
 }
 
-/** Returns a station's JSON as it was at an instant, in the shape of today's; undefined when it was not known then. */
+/**
+ * Returns a station's JSON as it was at an instant, without `as_of`, which the JSON of a present station lacks;
+ * undefined when the station was not known then.
+ */
 export async function stationTextAt(
   db: QueryRunner,
   systemId: string,

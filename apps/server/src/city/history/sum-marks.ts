@@ -24,7 +24,6 @@ export function markHoursOfRides(
     tx,
     systemId,
     known.map((hour) => hourOf(hour)),
-    true,
   );
 }
 

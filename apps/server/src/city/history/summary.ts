@@ -119,7 +119,9 @@ async function boundsBefore(
   return before.slice(-(days + 1));
 }
 
-/** Converts the sums of a step. Rides are null if the step is not summed, the fleet and stations without a sample. */
+/**
+ * Converts the sums of a step. Rides are null if the step is not summed; fleet and stations are null without a sample.
+ */
 function stepOf(
   { from, to, started, ended, is_unsummed, ...means }: StepRow,
   progress: SumProgress | undefined,
@@ -156,6 +158,7 @@ export async function cityAtAGlance(
   const { online, available, reserved, on_trip, disabled, missing } = await findFleetNow(db, systemId);
   const underWay = await countRidesUnderWay(db, systemId, new Date(now.getTime() - longAfterMs));
   const weeks = { now, timeZone, summedFrom: progress?.summed_from ?? now };
+  // The first row is today. There always is one; the default is only for the type.
   const [today = { day: "", until_now: 0, whole_day: null }, ...before] = await listRidesOfWeeks(db, systemId, weeks);
   const lastDay = { from: floorTo(QUARTER_MS, now) - DAY_MS, to: floorTo(QUARTER_MS, now) + QUARTER_MS } as const;
   const recent = await listSteps(db, systemId, await boundsOf(db, { step: "PT15M", ...lastDay }, timeZone));

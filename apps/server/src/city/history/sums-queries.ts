@@ -18,22 +18,14 @@ export type SumProgress = Tables["sum_progress"];
 const insertMarks = statement(
   "sums.insertMarks",
   `insert into sum_marks (system_id, hour, of_flows)
-   select placed.system_id, marked.hour, $3::boolean
+   select placed.system_id, marked.hour, true
    from ${rowsOfSystem("unnest($2::timestamptz[]) as marked (hour)")}`,
 );
 
-/**
- * Marks hours as to be summed again, in the transaction that changes what happened in them.
- * @param ofFlows whether rides changed, rather than stations alone
- */
-export function insertSumMarks(
-  tx: Pick<Transaction, "send">,
-  systemId: string,
-  hours: Iterable<Date>,
-  ofFlows: boolean,
-): void {
+/** Marks hours, with their days of flows, as to be summed again, in the transaction that changes rides in them. */
+export function insertSumMarks(tx: Pick<Transaction, "send">, systemId: string, hours: Iterable<Date>): void {
   const distinct = [...new Set([...hours].map((hour) => hour.getTime()))].sort((a, b) => a - b);
-  if (distinct.length > 0) tx.send(insertMarks, [systemId, distinct.map((hour) => new Date(hour)), ofFlows]);
+  if (distinct.length > 0) tx.send(insertMarks, [systemId, distinct.map((hour) => new Date(hour))]);
 }
 
 const insertOpenMarkStatement = statement(
@@ -132,7 +124,8 @@ export function updateSumProgress(tx: Transaction, progress: SumProgress): void 
  */
 const utcHour = (instant: string) => `date_bin(interval '1 hour', ${instant}, timestamptz 'epoch')`;
 
-// Rides that were written before change positions existed have position 0. They are summed when the sums begin.
+// `change_position` is the time of a ride's last write, in microseconds since 1970. Rides that were written before
+// change positions existed have position 0. They are summed when the sums begin.
 const changedHours = statement(
   "sums.changedHours",
   `with last as materialized (
@@ -258,7 +251,10 @@ const columns = [
   "docks",
 ] as const;
 
-/** SQL: an array of a station's bikes or docks at the beginning of each quarter of an hour; null: not online. */
+/**
+ * SQL: an array of a station's bikes or docks at the beginning of each quarter of an hour; null: not online. At each
+ * beginning there is one piece at most, whose number `max` takes. 32767 is the largest `smallint`.
+ */
 const quarters = (column: "bikes" | "docks") =>
   `array[${[0, 1, 2, 3]
     .map(
@@ -446,9 +442,9 @@ export async function findFleetNow(db: QueryRunner, systemId: string): Promise<F
 
 /*
  * Makes samples for times without a live sample, such as those of a replayed feed. Stations come from their recorded
- * changes; a time at which none is known to be online or offline gets no sample. Bikes on rides come from the rides that
- * began within the day before; their number is null when no ride did. These rides are read once for each hour: reading them
- * for each instant would be twelve times as many.
+ * changes; a time at which none is known to be online or offline gets no sample. Bikes on rides come from the rides
+ * that began within the day before; their number is null when no ride began in that day. These rides are read once for
+ * each hour, rather than for each of its twelve samples.
  */
 const makeSamples = statement(
   "sums.makeSamples",

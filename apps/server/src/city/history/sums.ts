@@ -146,7 +146,8 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
   const timeZone = await timeZoneOfSystem(db, systemId);
   const oldest = hourOf(yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS));
   for (;;) {
-    // The horizon is read before the rides, so that rides that are written meanwhile have later positions.
+    // The horizon is the position before which all written rides are committed. It is read before the rides, so that
+    // rides that are written meanwhile have later positions.
     const horizon = await horizonOfList(readContextOn(db).readPool, "rides");
     const isMore = await db.transaction(async (tx) => {
       const now = new Date(clock());
@@ -286,7 +287,7 @@ function yearsBefore(now: number, years: number): Date {
 const SWEEP_INTERVAL_MS = HOUR_MS;
 const SWEEP_ROWS = 5_000;
 
-/** Deletes sums at the end of their retention. */
+/** Deletes sums a day after the end of their retention. */
 export function startPastSumsSweeper({
   db,
   clock,

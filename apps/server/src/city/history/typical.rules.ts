@@ -128,6 +128,10 @@ interface Change {
 /** The changes of a station over a horizon, by the kind of day and minute (`keyOf`) at which they began. */
 export type Changes = ReadonlyMap<string, readonly Change[]>;
 
+/**
+ * @param minute may be a quarter of an hour before or after the day; it then counts as the other end of a day of this
+ * kind
+ */
 const keyOf = (kind: DayKind, minute: number) => `${kind} ${(minute + DAY_MINUTES) % DAY_MINUTES}`;
 
 /** Returns how a number changed from each quarter to the one a horizon later. */
