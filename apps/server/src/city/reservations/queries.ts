@@ -226,7 +226,8 @@ const statements = {
   bike_id: statement("reservations.ofBike", select(where("bike_id = $3"))),
   ride_id: statement("reservations.ofRide", select(where("ride_id = $3"))),
   partner_id: statement("reservations.ofPartner", select(where("partner_id = $3"))),
-  // Few reservations are active, because each partner holds few bikes.
+  // Few reservations are active, because each partner holds few bikes. $3 is `active`; the second condition is that of
+  // the indexes of active reservations.
   status: statement("reservations.active", select(where("status = $3 and status = 'active' and expires_at > $2"))),
   // Reads the newest reservations of each partner, because the index by partner has that order. $3 is empty.
   all: statement(

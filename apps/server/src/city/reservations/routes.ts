@@ -26,7 +26,7 @@ import {
   type ReservationReadContext,
 } from "./service.ts";
 
-/** The endpoints of reservations. */
+/** Returns the endpoints of a partner's reservations. */
 export function reservationRoutes(
   context: CommandContext & ReservationReadContext & { readonly db: Database; readonly changes: ChangeWatch },
   cursors: CursorCipher,
