@@ -91,8 +91,8 @@ export function isStretchOfTime(names: readonly string[]): boolean {
  */
 function statementName(names: readonly string[]): string | undefined {
   const [owner, ...others] = names.filter((name) => !TIMES.includes(name));
-  if (others.length > 0 || !(owner === undefined || owner === "bike_id" || owner === "station_id")) return undefined;
-  return `rides.by.${names.join("+")}`;
+  const isInOneIndex = others.length === 0 && (owner === undefined || owner === "bike_id" || owner === "station_id");
+  return isInOneIndex ? `rides.by.${names.join("+")}` : undefined;
 }
 
 /**
@@ -121,8 +121,12 @@ export function needsDays(filters: RideFilters): boolean {
   return ownerOf(filters) === undefined || filters.updated_since !== undefined;
 }
 
-/** SQL: the number of rides that started in a stretch of time. Uses the placeholders of the conditions, which come first. */
+/**
+ * SQL: the number of rides that started in a stretch of time.
+ * @param filters only times of the start (`isStretchOfTime`)
+ */
 export function countBetween(filters: RideFilters): string {
+  // Uses the placeholders of the conditions: $1 is the system, and the given filters follow in the contract's order.
   const given = Object.keys(listFilters.rides).filter((name) => Reflect.get(filters, name) !== undefined);
   const countUpto = (name: string) => countBefore(`$${given.indexOf(name) + 2}::timestamptz`);
   const all = "(select coalesce(sum(n), 0) from list_counts where system_id = $1 and list = 'rides')";

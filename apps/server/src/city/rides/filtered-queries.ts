@@ -65,6 +65,7 @@ export async function listQuickRideRows(
   const start = startOf(request);
   const asked = askedRidesOf(systemId, filters);
   if (asked.filter.name === undefined || ("skip" in start && start.skip > 0)) return undefined;
+  // The read pool, with the method by which lists are read.
   const db = { query: <Row>(...[prepared, values = []]: QueryArguments) => readPool.read<Row>(prepared, values) };
   if (request.kind === "cursor") return listFiltered(db, list, asked.filter, request);
   if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
@@ -248,6 +249,7 @@ async function countStretches(
     await db.query<{ counts: number[] | null }>(statement("", withTypes(text, filter)), values),
   );
   if (numbers === null) return undefined;
+  // The numbers are those of `uncounted`, in its order, which is that of the stretches.
   let next = 0;
   return stretches.map((each) => ({ ...each, n: each.n ?? numbers[next++] ?? 0 }));
 }
@@ -339,7 +341,7 @@ function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, b
   const inside = within(stretch, bind);
   const { filter, names, byDay } = asked;
   const hasStoredNumbers = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
-  if (hasStoredNumbers && (byDay.status ?? "completed") === "completed") {
+  if (hasStoredNumbers && (byDay.status === undefined || byDay.status === "completed")) {
     // The numbers of rides by whole day are stored, and rides that are not completed have an index of their own. Both
     // conditions on the status are needed: one picks the rides, the other is the index's own condition.
     const all = `(select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'day' and ${inside.replaceAll("started_at", "starts_at")})`;

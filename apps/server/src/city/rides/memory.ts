@@ -67,7 +67,7 @@ const MAX_NUMBERS = 8_000_000;
 interface System {
   /** By the beginning of the day, milliseconds since 1970. */
   readonly days: Map<number, { readonly changes: number; readonly day: RideDay }>;
-  /** `unnoted` of the last read (`ReadDays`). */
+  /** Changes of past rides that the last read found not counted by day (`ReadDays.unnoted`). */
   unnoted: number;
   known: KnownDays | undefined;
   /** When the days were last read, milliseconds since 1970. */

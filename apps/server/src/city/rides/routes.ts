@@ -9,7 +9,7 @@ import { timePosition } from "../../storage/lists/page.ts";
 import type { ChangeWatch } from "../changes/service.ts";
 import { getRide, listRideChanges, listRides, type RideContext, type RideFilters } from "./service.ts";
 
-/** The endpoints of rides. */
+/** Returns the endpoints of rides. */
 export function rideRoutes(
   context: RideContext & { readonly changes: ChangeWatch },
   cursors: CursorCipher,

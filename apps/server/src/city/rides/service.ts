@@ -51,8 +51,8 @@ export function listRideChanges(
 const MAX_ATTEMPTS = 4;
 
 /**
- * Returns a page of a filtered list. Reads a quick page at once. A page that may take long waits for one of the few
- * connections of filtered lists (`filtered`).
+ * Returns a page of a filtered list. Reads a quick page at once. A page that may take long waits until it is one of the
+ * few long reads that run at a time (`filtered`).
  */
 async function listFilteredRides(
   { readPool, filtered, pastCounts, days }: RideContext,
@@ -63,7 +63,8 @@ async function listFilteredRides(
   const { systemId } = whose;
   const quick = await listQuickRideRows(readPool, systemId, filters, request, pastCounts);
   if (quick !== undefined) return quick;
-  // The first page of all rides of a status needs few past days, because the numbers of rides are stored.
+  // Only these requests need all past days. The first page of a status needs few, because the numbers of rides are
+  // stored.
   const isPatient = request.kind === "page" || filters.updated_since !== undefined;
   let known = needsDays(filters) ? await days.known(systemId, isPatient) : undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -77,7 +78,10 @@ async function listFilteredRides(
   return filtered.read(whose, (db) => listCountedRideRows(db, systemId, filters, request));
 }
 
-/** Returns a page of the unfiltered list. Uses the depth index if the page lies deep and the index is up to date. */
+/**
+ * Returns a page of the unfiltered list. A page by number is found by the depth index (the remembered numbers of rides
+ * before each hour) if that is up to date.
+ */
 async function listAllRides(
   { readPool, depths }: RideContext,
   systemId: string,
