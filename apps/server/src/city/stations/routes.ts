@@ -16,7 +16,10 @@ import { getStation, listStationChanges, listStations, type StationFilters } fro
 type StationContext = ReadContext & { readonly changes: ChangeWatch; readonly clock: () => number };
 type StationRoutes = RouterImplementation<(typeof partnerContract)["stations"]>;
 
-/** The endpoints of stations. The list's pages are cached, because everyone reads the same list and few stations change. */
+/**
+ * Returns the endpoints of stations. The list's pages are cached, because everyone reads the same list and few stations
+ * change.
+ */
 export function stationRoutes(
   context: StationContext,
   cursors: CursorCipher,

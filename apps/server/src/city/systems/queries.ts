@@ -25,6 +25,8 @@ const all = statement(
   `select system_id, name, systems.created_at, sandboxes.partner_id as sandbox_of
    from systems left join sandboxes using (system_id) order by systems.created_at, system_id`,
 );
+// A sandbox counts while it is in use, and its partner in the operator's system (`live`) is neither suspended nor
+// removed.
 const atWork = statement(
   "systems.atWork",
   `select systems.system_id as "systemId", sandboxes.system_id is not null as "isSandbox", sandboxes.webhook_faults as "webhookFaults"
