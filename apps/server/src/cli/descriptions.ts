@@ -173,7 +173,7 @@ export async function describedResult({ db, systemId }: SystemContext, described
   return { object: describedJson(described), facts };
 }
 
-/** Registers `zones import`, `show` and `remove`. */
+/** Registers `zones import`, `show` and `remove`. A system's zones are described as one thing, whose id is empty. */
 export function registerZones(program: ParentCommand, cli: OpenCli): void {
   const zones = program.command("zones").description("manage the geofencing zones that GBFS publishes");
   zones
@@ -246,7 +246,7 @@ function readZones(file: string, text: string, rule: UsualZoneRule | undefined):
       `${file} does not say what holds outside its zones. Give --rule, or add ${example} beside "features".`,
     );
   }
-  // `describe` validates them.
+  // Unchecked: `describe` validates the features and the rules.
   const zones = rule === undefined || !Array.isArray(features) ? features : features.map((each) => ruled(each, rule));
   return { features: zones, global_rules: rules } as FactChanges<"geofencing_zones">;
 }

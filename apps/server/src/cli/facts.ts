@@ -21,17 +21,19 @@ export function readFactOptions<Kind extends FactKind>(
   given: Readonly<Record<string, unknown>>,
 ): FactChanges<Kind> {
   const facts: Facts = factKinds[kind];
-  const changes = Object.entries(facts).flatMap(([name, { type }]): [string, unknown][] => {
+  const changes: Record<string, unknown> = {};
+  for (const [name, { type }] of Object.entries(facts)) {
     const values = (given[propertyOf(name)] ?? []) as readonly string[];
-    if (values.length === 0) return [];
-    return [[name, values.every((value) => value === "") ? null : readOption(optionOf(name), type, values)]];
-  });
-  if (changes.length === 0)
+    if (values.length === 0) continue;
+    const isRemoved = values.every((value) => value === "");
+    changes[name] = isRemoved ? null : readOption(optionOf(name), type, values);
+  }
+  if (Object.keys(changes).length === 0)
     throw new UsageError(`Give at least one of ${Object.keys(facts).map(optionOf).join(", ")}.`);
-  return Object.fromEntries(changes) as FactChanges<Kind>;
+  return changes as FactChanges<Kind>;
 }
 
-/** Returns a described thing for `--json`. */
+/** Returns a described thing for `--json`. The system and its zones have an empty id, which is left out. */
 export function describedJson({ id, published, own, from }: Described): object {
   return { ...(id === "" ? {} : { id }), published, own, from };
 }

@@ -24,7 +24,10 @@ import { listOf, option, sourceName, UsageError } from "./options.ts";
 import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
 import { localAddress } from "./serve.ts";
 
-/* The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. */
+/*
+ * The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. `careForTables` updates PostgreSQL's
+ * statistics after a command has written many rows.
+ */
 
 const sourceOption = () =>
   option("--source <name>", "the name of this feed among the system's sources", sourceName).default("gbfs");
@@ -124,7 +127,7 @@ export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
           staleAfterMs,
           stationStaleAfterMs,
           reportDirectory: reportsDirectory(context.config),
-          log: (round) => context.output.result({ object: round, text: roundText(round) }),
+          log: (poll) => context.output.result({ object: poll, text: pollText(poll) }),
         });
         await stopped;
         await following.close();
@@ -172,8 +175,8 @@ function replayRemarks({ failed, waiting }: ReplayOutcome): string[] {
   return remark === undefined ? named : [...named, `${remark} Give --information, or run import gbfs.`];
 }
 
-function roundText(round: PollResult): string {
-  const { at, outcome, stations, bikes, events, failures, ages, stale, older, report } = round;
+function pollText(poll: PollResult): string {
+  const { at, outcome, stations, bikes, events, failures, ages, stale, older, report } = poll;
   const parts = [
     ...(stations ? [`stations ${countsText(stations)}`] : []),
     ...(bikes ? [`bikes ${countsText(bikes)}`] : []),

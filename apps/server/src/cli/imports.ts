@@ -185,13 +185,14 @@ const GUESS_AFTER_SHARE = 0.01;
 function progressLine({ clock, output }: CliContext): (progress: TripProgress) => void {
   const begunAt = clock();
   let drawnAt = begunAt;
-  /** When the step and the file began that the line shows (`shown`). */
+  /** When the shown step of the shown file began. */
   let since = begunAt;
   let shown = "";
   return ({ file, doing, rows, share }) => {
     const at = clock();
     const what = `${doing} ${basename(file)}`;
-    // Reading and writing may overlap; the rate is that of the line that is shown.
+    // Steps may overlap, such as reading a file and writing its rides. So the line keeps to one step for a whole
+    // interval at least, unless another one begins (it has no rows yet). The rate is that of the shown step.
     if (what !== shown && (rows === 0 || at - drawnAt >= PROGRESS_INTERVAL_MS)) {
       shown = what;
       since = drawnAt;
@@ -226,6 +227,7 @@ function failureText(result: TripImportResult): string {
   const lines = result.refused.map(rejectionText);
   if (tookNearlyNothing(result)) {
     const { rows, created, unchanged, reasons } = result;
+    // The most frequent reason.
     const [reason] = Object.entries(reasons).toSorted(([, a], [, b]) => b - a)[0] ?? ["rejected"];
     const taken = created + unchanged;
     const few = taken === 0 ? "None" : `Only ${grouped(taken)}`;

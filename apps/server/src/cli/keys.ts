@@ -117,6 +117,7 @@ function lastUse({ last_used_at: at, last_used_path: path, last_used_address: ad
 function statusText(key: KeyRow, now: number): string {
   const compromised = key.compromised_at === null ? "" : ", compromised";
   const status = keyStatus(key, now);
+  // A rotated key is revoked in the future: at the end of the overlap with its successor.
   const isRotated = status === "active" && key.revoked_at !== null;
   return `${isRotated ? `ends ${key.revoked_at.toISOString()}` : status}${compromised}`;
 }

@@ -157,9 +157,10 @@ function rowsOf({ programs }: RequirementAnswers): AnswerRow[] {
     const program = `${index + 1} ${description}${isOurs ? "" : " (other providers)"}`;
     return endpoints.flatMap(({ spec, version, api, endpoint, status, fields }) => {
       const named = { program, endpoint: [spec, version, api, endpoint].filter((part) => part !== "").join(" ") };
-      const isListed = status === "missing" || fields.length === 0;
+      // An endpoint that is missing as a whole, or of which the file asks for no field, has a row of its own.
+      const hasOwnRow = status === "missing" || fields.length === 0;
       return [
-        ...(isListed ? [{ ...named, field: "", answer: status }] : []),
+        ...(hasOwnRow ? [{ ...named, field: "", answer: status }] : []),
         ...fields.map((each) => ({ ...named, field: each.field, answer: answerText(each) })),
       ];
     });
@@ -167,8 +168,8 @@ function rowsOf({ programs }: RequirementAnswers): AnswerRow[] {
 }
 
 function answerText({ status, is_optional: isOptional, is_required: isRequired }: FieldAnswer): string {
-  const given = isOptional ? "given where known" : status;
-  return `${status === "given" ? given : status}${isRequired ? ", required" : ""}`;
+  const text = status === "given" && isOptional ? "given where known" : status;
+  return `${text}${isRequired ? ", required" : ""}`;
 }
 
 type FieldAnswer = RequirementAnswers["programs"][number]["endpoints"][number]["fields"][number];
@@ -229,6 +230,7 @@ async function readFileOf(name: string, location: string): Promise<unknown> {
 }
 
 function timeZone(text: string): string {
+  // The empty text is the field's name, which the message does not use. A time zone has no language.
   return expecting(() => readFactValue({ kind: "timeZone" }, text, "", "en") as string); // a text, by its kind
 }
 

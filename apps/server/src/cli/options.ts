@@ -75,6 +75,7 @@ export function listOf<Part>(parse: (text: string) => Part): (text: string) => P
       .map(parse);
 }
 
+/** A language, such as `nb` or `en-GB`, and a text after `=`. */
 const IN_LANGUAGE = /^([a-z]{2,3}(?:-[a-z]{2})?)=(.*)$/is;
 
 /**
@@ -108,7 +109,10 @@ export function scopeList(text: string): Scope[] {
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i;
 const INSTANT_EXPECTED = "must be an RFC 3339 instant such as 2027-01-31T00:00:00Z";
 
-/** Returns a reader of RFC 3339 instants after `now`, which is right once the database is open: see `CliContext.clock`. */
+/**
+ * Returns a reader of RFC 3339 instants after `now`. Read the clock for `now` when the database is open: before that,
+ * the clock of this machine may be wrong (`CliContext.clock`).
+ */
 export function futureInstant(now: number): (text: string) => Date {
   return (text) => {
     const instant = instantFrom(text);

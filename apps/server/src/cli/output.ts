@@ -39,7 +39,7 @@ interface Streams {
 /** Creates the output of a command. @param json whether `--json` is given */
 export function createOutput(json: boolean, { stdout, stderr }: Streams): Output {
   const interactive = stderr.isTTY === true;
-  /** Removes a progress line. */
+  /** Removes a progress line: moves the cursor to the line's start, and erases the line. */
   const clear = () => {
     if (interactive) stderr.write("\r\u001b[2K");
   };
@@ -86,9 +86,9 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>, empty: s
 
 /** Returns a result for people: its parts, with an empty line between two. */
 function textOf({ object, facts, table: rows, text, notes = [] }: Result): string {
-  const hasOwnFacts = facts !== undefined || (rows === undefined && text === undefined);
+  const showsFacts = facts !== undefined || (rows === undefined && text === undefined);
   const parts = [
-    hasOwnFacts ? factLines(facts ?? object) : "",
+    showsFacts ? factLines(facts ?? object) : "",
     rows === undefined ? "" : tableLines(rows),
     text ?? "",
     notes.join("\n"),
@@ -115,7 +115,7 @@ function nameText(name: string): string {
   return name.replaceAll("_", " ");
 }
 
-/** Returns a value on one line: names from outside may contain line ends. */
+/** Returns a value on one line, with control characters replaced: names from outside may contain line ends. */
 function valueText(value: unknown): string {
   const text = plainText(value);
   return text === "" ? "-" : text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");

@@ -171,6 +171,7 @@ async function resume(context: SystemContext, id: string): Promise<Result> {
     return { id: endpoint.id, name: endpoint.name, probe, held, held_since };
   });
   const [first] = resumed;
+  const heldSince = resumed.flatMap(({ held_since: at }) => at ?? []);
   // All endpoints, also those that stay paused: where there are several, the commands in the notes must name one.
   const existing = await findShownEndpoints(context, { systemId: context.systemId, partnerId: id });
   const isOne = existing.length === 1;
@@ -181,8 +182,8 @@ async function resume(context: SystemContext, id: string): Promise<Result> {
       changed,
       probe: first?.probe ?? null,
       held: resumed.reduce((sum, { held }) => sum + held, 0),
-      held_since:
-        resumed.flatMap(({ held_since: at }) => at ?? []).toSorted((a, b) => Number(a) - Number(b))[0] ?? null,
+      // The earliest.
+      held_since: heldSince.toSorted((a, b) => Number(a) - Number(b))[0] ?? null,
       endpoints: resumed,
     },
     notes: [

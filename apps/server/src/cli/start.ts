@@ -328,8 +328,8 @@ async function prepareDemo(cli: CliContext, db: Database, isSimulated: boolean):
 }
 
 /**
- * Runs work on connections without a limit for idle transactions: on a busy machine this process computes for seconds
- * between two statements, and no other process waits for its locks.
+ * Runs work on connections without time limits for statements and idle transactions: on a busy machine this process
+ * computes for seconds between two statements, and no other process waits for its locks.
  */
 async function withoutTimeLimits<Result>(db: Database, work: (patient: Database) => Promise<Result>): Promise<Result> {
   const patient = openDatabase({ connectionString: db.connectionString, statementTimeoutMs: 0, maxConnections: 2 });

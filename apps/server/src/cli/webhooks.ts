@@ -234,6 +234,7 @@ function signatureFrom(text: string): "service" | "both" {
   return oneOf(["service", "both", "standard"])(text) === "service" ? "service" : "both";
 }
 
+/** Registers `webhooks pause` and `resume`. A resume first sends one delivery, as a probe of the endpoint. */
 function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("pause")
