@@ -136,9 +136,10 @@ function requireOwnOrigin(request: FastifyRequest, baseUrl: string): void {
   const { origin, host, "sec-fetch-site": site } = request.headers;
   const ownOrigin = URL.parse(baseUrl)?.origin ?? "";
   // The browser may know the service by another name than that of `baseUrl`: then the page's host is the request's own.
-  const isOwnOrigin = origin === ownOrigin || (origin !== undefined && URL.parse(origin)?.host === host);
-  const isOwnPage = (origin ?? site) !== undefined && (origin === undefined || isOwnOrigin);
-  if (!isOwnPage || (site !== undefined && site !== "same-origin"))
+  const isOriginRight = origin === undefined || origin === ownOrigin || URL.parse(origin)?.host === host;
+  const isSiteRight = site === undefined || site === "same-origin";
+  const hasHeader = origin !== undefined || site !== undefined;
+  if (!hasHeader || !isOriginRight || !isSiteRight)
     throw serviceError("forbidden", "foreignOrigin", { origin: ownOrigin });
 }
 

@@ -35,7 +35,8 @@ export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSe
 }
 
 /**
- * Returns the encryption context of an ID token. It contains the issuer: after a change of provider, the token cannot be
+ * Returns the encryption context of an ID token that is kept as a hint: at sign-out it tells the provider who signs out
+ * (OpenID Connect's `id_token_hint`). The context contains the issuer: after a change of provider, the token cannot be
  * decrypted, and so is not sent to the new provider.
  */
 const hintContextOf = (issuer: string | undefined, personId: string) => `id token ${personId} ${issuer ?? ""}`;

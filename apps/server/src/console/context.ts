@@ -135,8 +135,9 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
 export type LongRequest = ConsoleRequest & Pick<FastifyRequest, "signal">;
 
 /**
- * Database reads of pages that may take long. So that they do not take all connections from reservations, a partner's pages
- * share one connection with its filtered lists, and a read does not begin after its caller has disconnected.
+ * Database reads of pages that may take long. So that they do not take all connections from reservations, a partner has
+ * one such read at a time, of its pages and its filtered lists together, and none begins after its caller has
+ * disconnected.
  */
 export interface LongReads {
   /** The database for services whose statements take long. */

@@ -36,7 +36,7 @@ import { sessionStillOf } from "./session-cookie.ts";
 export function deliveryRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["deliveries"] {
   const { db, clock } = context;
   const reading: ReadContext = { db, clock, hints: pageHints };
-  // For statements that may take long: they share one connection with the partner's other long reads (`LongReads`).
+  // For statements that may take long: a partner has one such read at a time (`LongReads`).
   const searching = (request: LongRequest): ReadContext => ({ ...reading, db: longReads.databaseFor(request) });
   return {
     list: async ({ query: { limit, cursor, endpoint_id: endpointRef, ...filters }, request }) => {

@@ -296,8 +296,8 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
     get: async ({ params: { kind, id }, request }) =>
       answer(await describedOne<FactKind>(db, systemOf(request), kind, idOf(id))),
     set: async ({ params: { kind, id }, query: { seen }, body, request }) => {
-      // `seen` is the version of the description that the page has shown: `describe` overwrites no other one. It also
-      // validates the changes.
+      // `seen` is the version of the description that the page has shown. `describe` rejects the changes if the
+      // description has another version by now. It also validates them.
       const changes = body as FactChanges<FactKind>;
       return answer(await describe<FactKind>(acting(request), systemOf(request), kind, idOf(id), changes, seen));
     },
@@ -308,7 +308,7 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
   };
 }
 
-/** Returns the addresses of the system's published feeds, one for each version. The first system has the short one. */
+/** Returns the addresses of the system's published feeds, one for each version. Those of the first system have no id. */
 async function feedsOf({ db, baseUrl }: ConsoleContext, systemId: string) {
   const [first] = await systemsOf(db);
   const path = first?.system_id === systemId ? "gbfs" : `gbfs/${encodeURIComponent(systemId)}`;

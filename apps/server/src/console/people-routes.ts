@@ -96,6 +96,7 @@ async function inviteAndMail(
   input: Omit<InvitationInput, "proves">,
   shown: LinkProof | null,
 ): Promise<Served<IssuedInvitation>> {
+  // The partner whose invitations are counted; null: the operator's are.
   const inviter = shown === "operator" ? null : input.partnerId;
   await invitationLimits.count({ systemId: input.systemId, partnerId: inviter }, input.email);
   const proves = mailer === undefined ? shown : "mail";

@@ -52,8 +52,8 @@ function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): Da
   if (!("link" in stored)) return stored;
   const { link, secret } = stored;
   const token = cipher.decrypt(link.id, secret);
-  // If the encryption key was removed, which is hours after the link has expired, the URL has no token, and leads to the
-  // page about expired links.
+  // If the encryption key was removed since, the URL has no token, and leads to the page about expired links. Keys are
+  // removed an hour after their last use at the earliest, when the link has expired, unless somebody forces it.
   return token === undefined ? link : { ...link, url: `${link.url}#${token}` };
 }
 

@@ -43,6 +43,8 @@ export function identityOf(
   claims: { readonly sub: string; readonly [name: string]: unknown },
 ): Identity {
   const { sub, email, name, auth_time: authTime } = claims;
+  // An address has one @, and neither spaces nor control characters. A name has no control characters, and no space at
+  // either end.
   const isAddress =
     typeof email === "string" && email.length <= MAX_MAIL_ADDRESS && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email);
   const isName = typeof name === "string" && /^[^\p{C}\p{Z}](?:[^\p{C}]*[^\p{C}\p{Z}])?$/u.test(name);

@@ -18,11 +18,13 @@ import type { PersonRow } from "./queries.ts";
 const PERIOD_SECONDS = 30;
 /** Codes before and after the present one that are accepted: clocks differ, and people type slowly. */
 const WINDOW = 1;
+/** The length that RFC 4226 recommends. */
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
 /** The length of a recovery code: 80 bits cannot be guessed, so that a plain hash protects it. */
 const RECOVERY_CODE_BYTES = 10;
 
+/** Returns the purpose of a setup token, which is valid only for the person for whom it was made. */
 const setupOf = (personId: string) => `authenticator setup ${personId}`;
 /** Returns the encryption context of a person's secret: it can be decrypted for the same person only. */
 export const authenticatorContext = (personId: string) => `authenticator secret ${personId}`;
@@ -99,7 +101,7 @@ export async function useCode(
   return step !== undefined && updateTotpStep(db, id, step);
 }
 
-/** Returns the period to which a code belongs; undefined for a wrong one. */
+/** Returns the period to which a code belongs, counted since 1970 (`totp_last_step`); undefined for a wrong code. */
 async function stepOf(secret: string, code: string, now: number): Promise<number | undefined> {
   const { Secret, TOTP } = await loadOtp();
   const totp = new TOTP({ secret: Secret.fromBase32(secret), period: PERIOD_SECONDS });

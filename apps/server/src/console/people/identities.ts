@@ -224,7 +224,7 @@ export function acceptAtProvider(
     const known = await findIdentity(tx, identity.issuer, identity.subject);
     if (known !== undefined && known.person_id !== person.id) throw new ProviderSignInError("other_account");
     await join(context, tx, invitation, person);
-    // Read after `join`, so that they include the new one.
+    // The memberships are read after `join`, so that they include the new one.
     const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
     return { person, removed, session: await begin(tx, person.id, { idToken: identity.idToken }) };
@@ -305,7 +305,7 @@ async function connectOwn(
 ): Promise<{ readonly isFirstProof: boolean; readonly removed: RemovedCredentials | undefined }> {
   const isFirstProof = identity.email === person.email && !covers(proofOf(person), memberships);
   const removed = isFirstProof ? await takeOver(context, tx, person, BY_IDENTITY) : undefined;
-  // Read after `takeOver`, which disconnects all identities.
+  // The identities are read after `takeOver`, which disconnects all of them.
   const connected = await listIdentities(tx, person.id);
   if (connected.some((one) => isSame(one, identity))) return { isFirstProof, removed };
   if (connected.some(({ issuer }) => issuer === identity.issuer)) throw new ProviderSignInError("other_account");

@@ -142,10 +142,10 @@ export function openingOf(
   }
   // A partner's admin may have opened the link. So it opens only an account without proof and credentials whose memberships
   // are all of that partner.
-  const isMakers = reach.every(
+  const areAllOfPartner = reach.every(
     ({ systemId, partnerId }) => systemId === link.systemId && partnerId === link.partnerId && partnerId !== null,
   );
-  return link.proof === null && proof === null && isMakers && !hasCredentials ? "opens" : "needs_sign_in";
+  return link.proof === null && proof === null && areAllOfPartner && !hasCredentials ? "opens" : "needs_sign_in";
 }
 
 /** The domain of a passkey: browsers use the passkey nowhere else. */

@@ -9,6 +9,11 @@ import { type AddressProof, normalizedEmail } from "./people.rules.ts";
 import { findPersonByEmail, lockPerson, type PersonRow, updateProof, updateRevokedOf } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 
+/*
+ * Removes all credentials of an account: by a command of the operator, or when its address is proved for the first
+ * time.
+ */
+
 /** The credentials that were removed from a person. */
 export interface RemovedCredentials {
   readonly passkeys: number;
