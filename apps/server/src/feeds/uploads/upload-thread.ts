@@ -25,7 +25,10 @@ export interface UploadThreadOptions {
   readonly now: number;
 }
 
-/** A message of the thread: progress, result or error. Errors are sent as plain data, because threads lose their classes. */
+/**
+ * A message of the thread: progress, result or error. An error is sent as plain data, because a message between threads
+ * does not keep the class of an error.
+ */
 export type UploadThreadReport =
   | { readonly share: number; readonly rows: number }
   /** `isRecorded` is true when the import has a record. A trial has none, nor has an import that could use no file. */
@@ -65,13 +68,13 @@ async function* readParts(db: Database): AsyncGenerator<Buffer, void, undefined>
 /** The bytes of the upload are gone: somebody discarded it, or a backup was restored, which does not contain uploads. */
 class UploadGone extends Error {}
 
-/** Runs the step: imports the file, or tries to. */
+/** Runs the step: the import of the file, or its trial. */
 async function run(db: Database): Promise<UploadThreadReport> {
   const { systemId, upload, importId, now } = options;
   const clock = () => now + (performance.now() - STARTED);
   const ids = createIds(() => Math.round(clock()));
   const formats = new Map<string, Layout>();
-  let kept: ReportSummary = { reasons: {}, first: [] };
+  let summary: ReportSummary = { reasons: {}, first: [] };
   let reportedAt = Number.NEGATIVE_INFINITY;
   const result = await importTrips({
     db,
@@ -92,16 +95,17 @@ async function run(db: Database): Promise<UploadThreadReport> {
     onProgress: ({ share, rows, doing }) => {
       if (performance.now() - reportedAt < REPORT_INTERVAL_MS) return;
       reportedAt = performance.now();
+      // While the file is fetched, `rows` counts bytes.
       report({ share, rows: doing === "fetching" ? 0 : rows });
     },
     onLayout: (layout) => formats.set(layout.format.name, layout),
-    onReport: (summary) => {
-      kept = summary;
+    onReport: (made) => {
+      summary = made;
     },
     // Never aborted: the parent ends the whole thread instead.
     signal: new AbortController().signal,
   });
-  return { result: shown(result, [...formats.values()], kept), isRecorded: result.id !== null };
+  return { result: shown(result, [...formats.values()], summary), isRecorded: result.id !== null };
 }
 
 /** Returns the result as people see it in the dashboard. */

@@ -85,7 +85,11 @@ export function startUploadWork(options: UploadWorkOptions): PeriodicWork {
     ...options,
     intervalMs: INTERVAL_MS,
     next: (systemId, closed) => doNext(options, systemId, closed),
-    care: (eachSystem) => eachSystem((systemId) => deletePastUploads(options.db, systemId, ages).then(() => false)),
+    care: (eachSystem) =>
+      eachSystem(async (systemId) => {
+        await deletePastUploads(options.db, systemId, ages);
+        return false; // nothing is left to do
+      }),
     careIntervalMs: CARE_INTERVAL_MS,
   });
 }
@@ -154,9 +158,11 @@ async function doStep(
     await mkdir(options.spoolDirectory, { recursive: true, mode: 0o700 });
     await sign();
     // An upload that was claimed again may have an import that an ended process began.
-    if (upload.step === "import" && (await isImported(options, attempt, upload, signal))) return;
+    const isImported = upload.step === "import" && (await resolveInterruptedImport(options, attempt, upload, signal));
+    if (isImported) return;
     // Null: the step is the trial, which stores no ride.
     const importId = upload.step === "import" ? ids.next("import") : null;
+    // False: another process has claimed the upload meanwhile, and runs the step.
     if (importId !== null && !(await updateUploadImport(db, attempt, importId))) return;
     const { result, isRecorded } = await runApart(options, attempt.systemId, upload, importId, signal, progress);
     if (importId === null) await updateTried(db, attempt, result);
@@ -184,26 +190,26 @@ async function diskProblem({
  * @returns whether the file is imported
  * @throws UploadProblem when a person has undone the interrupted import, or has begun to
  */
-async function isImported(
+async function resolveInterruptedImport(
   { db, clock, ids }: UploadWorkOptions,
   attempt: UploadAttempt,
   { import_id: id, file_name: file }: StoredUpload,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const cutOff = id === null ? undefined : await findImport(db, attempt.systemId, id);
-  if (cutOff === undefined) return false;
-  if (cutOff.status === "done") {
-    await updateEnded(db, attempt, { importId: cutOff.id, result: null });
+  const interrupted = id === null ? undefined : await findImport(db, attempt.systemId, id);
+  if (interrupted === undefined) return false;
+  if (interrupted.status === "done") {
+    await updateEnded(db, attempt, { importId: interrupted.id, result: null });
     return true;
   }
-  if (cutOff.status !== "running" && !(await isUndoneByServer(db, attempt.systemId, cutOff.id)))
+  if (interrupted.status !== "running" && !(await isUndoneByServer(db, attempt.systemId, interrupted.id)))
     throw new UploadProblem(`The import of ${file} was undone while it ran.`);
-  if (cutOff.status === "undone") return false;
+  if (interrupted.status === "undone") return false;
   // Uses a connection without a statement timeout, because counting the written rides may take long.
   const own = openDatabase({ connectionString: db.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
     const context = { db: own, clock, ids, actor: UNDO_ACTOR, onProgress: () => signal.throwIfAborted() };
-    await undoImport(context, attempt.systemId, cutOff.id);
+    await undoImport(context, attempt.systemId, interrupted.id);
   } finally {
     await own.close();
   }
