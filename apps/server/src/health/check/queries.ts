@@ -146,6 +146,7 @@ const alerts: readonly InvariantText[] = [
      where a.system_id = $1 and a.ended_at is null and a.closes_station is not null and s.status is distinct from 'offline'`,
   ],
   // An alert that its feed lists no more ends at once, or ten minutes after it was opened if that is later (`MIN_OPEN_MS`).
+  // `times.end` is null when one of the alert's times has no end, or when it has no times.
   [
     "alert_times",
     "an alert ends when or after it was opened; when the clock ends it follows from its times, or its feed lists it no more",
@@ -224,10 +225,10 @@ const vehicleLog: readonly InvariantText[] = [
 /** Returns SQL for the beginning of the quarter of an hour in which an instant lies. */
 const quarterOf = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
 
-// Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the hour that had not ended when
-// changed rides were last read for the sums; the 24 hours that are compared end an hour before it. Compares nothing until
-// that hour has been summed, too (`summed_to`). Leaves out hours that are to be summed again (`sum_marks`), and hours with
-// rides whose latest change has not been read for the sums (`is_unread`).
+// Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the start of the hour that was
+// under way when changed rides were last read for the sums; the 24 hours that are compared end an hour before it.
+// Compares nothing until rides have been summed since that start (`summed_to`). Leaves out hours that are to be summed
+// again (`sum_marks`), and hours with rides whose latest change has not been read for the sums (`is_unread`).
 const sums: readonly InvariantText[] = [
   [
     "ride_sums",
@@ -307,7 +308,7 @@ const rideEvents = `
   where system_id = $1 and name like 'ride.%' and data like '{%}'`;
 
 // The time since which no event has been dropped: events are dropped after 30 days. It is -infinity as long as the first
-// event exists or none has been numbered.
+// event exists or none has been numbered, and infinity when all numbered events have been dropped.
 const keptFrom = `
   select case when coalesce(min(position), (select last_position + 1 from event_sequences where system_id = $1), 1) = 1
     then '-infinity' else coalesce(min(recorded_on) + 1, 'infinity') end::timestamptz as instant

@@ -1,6 +1,7 @@
 /**
- * The states of a check with findings over time: when mails are sent, and when it counts as resolved. A check begins with a
- * finding, and ends after a while without one. The first mail is sent when a finding has lasted for two minutes.
+ * The states of a check over time: when mails about its findings are sent, and when it counts as resolved. A check
+ * "begins" with its first finding, and "ends" after a while without one. The first mail is sent when findings have
+ * lasted for two minutes.
  */
 import { utcMinute } from "../../iso-instant.ts";
 import type { CheckResult } from "./check.ts";

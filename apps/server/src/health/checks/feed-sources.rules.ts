@@ -163,8 +163,9 @@ export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
   if (state === "well" || state === "not_followed" || action === null) return [];
   // Shorter failures come from the network and end before anybody looks. The page of feeds shows them.
   if ((state === "failing" || state === "rejected") && !isTooOld(facts, now)) return [];
+  const judge = state === "stale" ? warning : failure;
   return [
-    (state === "stale" ? warning : failure)("feeds", `the source ${facts.source}: ${text}`, action, {
+    judge("feeds", `the source ${facts.source}: ${text}`, action, {
       subject: facts.source,
       at: since,
       link: { page: "feeds", query: {} },
@@ -177,6 +178,7 @@ export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
  * was never read counts from its first failure.
  */
 function isTooOld({ feeds, failing_since: failingSince, interval_ms: intervalMs }: SourceFacts, now: number): boolean {
+  // The interval is known, because `checkSource` has returned for a source that nobody follows.
   const before = now - maxPollSilenceMs(intervalMs ?? 0);
   const isBefore = (at: Date | null) => at !== null && at.getTime() < before;
   return isBefore(failingSince) || feeds.some((feed) => isBefore(feed.succeeded_at ?? feed.failing_since));

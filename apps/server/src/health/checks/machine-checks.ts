@@ -111,7 +111,8 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
     const [oldest] = days.filter((day) => isPast(table, day, addDays(today, -2))).toSorted();
     if (oldest !== undefined) overdue.push(`${table.name} of ${oldest}`);
     if (!table.hasDefault || days.includes(firstDayOf(table, today))) continue;
-    ((await staysInDefault(db, table, today)) ? staying : missing).push(table.name);
+    if (await staysInDefault(db, table, today)) staying.push(table.name);
+    else missing.push(table.name);
   }
   if (missing.length === 0 && overdue.length > 0) {
     return warning(
@@ -200,6 +201,7 @@ export async function checkRedisMemory({ redisUrl }: Config): Promise<readonly C
 
 /** The operations of Redis that the checks use. */
 interface AskedRedis extends RateStore {
+  /** Returns the policy by which Redis evicts counts; undefined: it evicts none, or does not say. */
   evictionPolicy(): Promise<string | undefined>;
 }
 

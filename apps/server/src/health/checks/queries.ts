@@ -148,7 +148,8 @@ const insert = statement(
   `insert into operator_mails (${recorded.list()}, created_at, due_at)
    select ${recorded.list("mail")}, $1, $1 from ${recorded.unnest(2, "mail")}`,
 );
-// The claim is the lease, as for partners' mails: see webhooks/warnings/failure-mail-queries.ts.
+// The claim postpones the next try before this one begins, by $2 ms, doubled with each try, up to $3 ms. So it needs no
+// other lease: a process that dies has nothing to release, and a try that failed has nothing to write.
 const claim = statement(
   "operatorMails.claim",
   `with next as materialized (
@@ -188,7 +189,7 @@ export async function deleteOperatorMail(db: Queryable, id: string): Promise<voi
   await db.query(removeMail, [id]);
 }
 
-/** Deletes mails that nobody will try again. */
+/** Deletes mails that nobody will try again. @returns these mails */
 export function deleteExpiredOperatorMails(
   db: Queryable,
   { recordedBefore, leastAttempts, now }: Expiry,

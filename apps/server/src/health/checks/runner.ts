@@ -221,7 +221,8 @@ async function recordFindings(
       mailed.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
     );
     await recordMails(options, tx, noticesOf(mailed), permitted);
-    // Logs what this process found, and what it mails for another process.
+    // A process that cannot mail logs the notice of its own step. One that can mail logs what it mails, which may be
+    // the notice that another process left.
     return noticesOf(mailed.map((each, index) => ({ ...each, notice: each.notice ?? steps[index]?.notice })));
   });
   for (const { state, notice } of notices) log(options, state, notice);
@@ -229,8 +230,8 @@ async function recordFindings(
 
 const DAY_MS = 86_400_000;
 /**
- * Interval between two records that an acknowledged problem still exists. One that no process finds for a day is
- * resolved.
+ * Interval between two records that an acknowledged problem still exists. A problem that no process finds for a day
+ * counts as resolved.
  */
 const FOUND_INTERVAL_MS = 3_600_000;
 

@@ -114,18 +114,20 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
   const cli = stranded.size === 0 ? "" : await cliOf(context.db, systemId);
   const found = [...stranded].map(([partner, those]) => {
     const held = those.reduce((sum, each) => sum + each.held, 0);
+    // The count of an endpoint's held deliveries stops at the maximum.
     const isExact = those.every((each) => each.held < MAX_COUNTED_DELIVERIES);
-    const isOnly = endpoints.filter((each) => each.partner_id === partner && !isRemoved(each)).length === 1;
+    const hasOneEndpoint = endpoints.filter((each) => each.partner_id === partner && !isRemoved(each)).length === 1;
     const [first] = those;
-    const which = isOnly || first === undefined ? "" : ` --endpoint ${first.id}`;
+    // A partner's only endpoint need not be named.
+    const option = hasOneEndpoint || first === undefined ? "" : ` --endpoint ${first.id}`;
     return warning(
       "held webhooks",
-      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose endpoint ${isOnly ? "" : `“${first?.name}” `}is not paused`,
-      `\`${cli} webhooks send-held --partner ${partner}${which}\` sends them, \`webhooks drop-held\` gives them up.`,
+      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose endpoint ${hasOneEndpoint ? "" : `“${first?.name}” `}is not paused`,
+      `\`${cli} webhooks send-held --partner ${partner}${option}\` sends them, \`webhooks drop-held\` gives them up.`,
       {
         subject: partner,
         count: held,
-        link: { page: "webhook", query: which === "" ? {} : { endpoint: first?.id ?? "" } },
+        link: { page: "webhook", query: option === "" ? {} : { endpoint: first?.id ?? "" } },
       },
     );
   });

@@ -76,7 +76,11 @@ function outboundAddresses({
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "smtp:": 587, "smtps:": 465 };
 
 async function checkReachable(variable: string, { hostname, port, protocol }: URL): Promise<CheckResult> {
-  const to = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (DEFAULT_PORTS[protocol] ?? 443) };
+  // A URL has IPv6 addresses in brackets, and an empty `port` where it names none.
+  const to = {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (DEFAULT_PORTS[protocol] ?? 443),
+  };
   const socket = connect(to);
   try {
     await once(socket, "connect", { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });

@@ -253,12 +253,12 @@ export interface RequestMetrics {
    */
   countRoute(route: CountedRoute): CountRequest;
   /**
-   * Bytes of all connections since the start.
+   * Sets the source of the bytes of all connections since the start.
    * @param read called at each scrape
    */
   watchBytes(read: () => { readonly received: number; readonly sent: number }): void;
   /**
-   * The metrics in Prometheus's format.
+   * Returns the metrics in Prometheus's format.
    * @param withExemplars true: adds exemplars (OpenMetrics): the Request-Id of each bucket's latest request
    */
   text(withExemplars: boolean): string;

@@ -37,12 +37,13 @@ export interface WebhookMetrics {
   attemptStarted(waitedMs: number, queue: "regular" | "replay"): void;
   /**
    * A batch of results was written.
-   * @param stale number of results that a later holder of the lane had already written as unknown
+   * @param stale number of results that another process, which had taken over the endpoint's deliveries meanwhile, had
+   *   already written as unknown
    */
   resultsWritten(attempts: readonly CountedAttempt[], stale: number): void;
-  /** Orphans of an ended worker got the result `unknown`. */
+  /** Orphans (deliveries that an ended worker had claimed without writing a result) got the result `unknown`. */
   orphansWritten(orphans: number): void;
-  /** Deliveries were set aside. */
+  /** Deliveries were set aside, which means that they are not tried any more. */
   setAside(systemId: string, deliveryIds: readonly string[]): void;
 }
 

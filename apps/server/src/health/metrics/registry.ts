@@ -68,8 +68,9 @@ export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsO
 export type MetricsFormat = "prometheus" | "openmetrics";
 
 /**
- * Rewrites the text format as OpenMetrics. prom-client can write either format, but renames its counters for good when it
- * does. A process must serve both: to Prometheus and to a person with `curl`.
+ * Rewrites the text format as OpenMetrics, which names a counter without `_total` in its `HELP` and `TYPE` lines.
+ * prom-client can write either format, but renames its counters for good when it does. A process must serve both: to
+ * Prometheus and to a person with `curl`.
  */
 function toOpenMetrics(text: string): string {
   const lines = text.split("\n").filter((line) => line !== "");

@@ -58,6 +58,7 @@ function shown({ status, at, of, acknowledgement, ...result }: OverviewResult): 
       of: of ?? null,
       subject,
       severity: status,
+      // The details of most checks for the operator are fragments. This makes sentences of them.
       text: /[.!?]$/.test(detail) ? detail : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`,
       fix,
       at: at?.toISOString() ?? null,

@@ -24,6 +24,8 @@ export interface OpenTelemetryOptions extends TracingSettings {
   readonly onError: (error: unknown) => void;
 }
 
+/** The flag "sampled" of W3C Trace Context: the trace is recorded. */
+const SAMPLED = 1;
 /** Maximum spans that wait to be sent. Further ones are dropped. */
 const MAX_WAITING_SPANS = 4_096;
 const EXPORT_INTERVAL_MS = 2_000;
@@ -57,7 +59,7 @@ export function openOpenTelemetry(options: OpenTelemetryOptions): Tracer {
     startRequest(traceparent) {
       const parent = traceparent === undefined ? undefined : parseTraceparent(traceparent);
       if (!sampling.isSampled(parent?.isSampled === true)) return undefined;
-      const remote = parent && { traceId: parent.traceId, spanId: parent.spanId, traceFlags: 1, isRemote: true };
+      const remote = parent && { traceId: parent.traceId, spanId: parent.spanId, traceFlags: SAMPLED, isRemote: true };
       const context = remote === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
       return wrap(tracer.startSpan("request", { kind: SpanKind.SERVER }, context), tracer, context);
     },
@@ -66,7 +68,7 @@ export function openOpenTelemetry(options: OpenTelemetryOptions): Tracer {
     },
     eventRecorded(span, eventId) {
       const { traceId, spanId } = attemptsTrace(eventId);
-      sdkSpans.get(span)?.addLink({ context: { traceId, spanId, traceFlags: 1 } });
+      sdkSpans.get(span)?.addLink({ context: { traceId, spanId, traceFlags: SAMPLED } });
     },
     async close() {
       const late = sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false });
@@ -86,6 +88,7 @@ function reporting(exporter: SpanExporter, { onSent, onError }: OpenTelemetryOpt
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
+        // 0: success (`ExportResultCode` of OpenTelemetry).
         if (Number(result.code) === 0) onSent();
         else onError(result.error ?? new Error("The spans were not taken."));
         done(result);

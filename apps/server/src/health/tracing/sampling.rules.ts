@@ -1,3 +1,5 @@
+/* Decides which requests are traced: reads the caller's `traceparent` header, and limits the traces of each second. */
+
 /** The caller's span that a request belongs to (W3C Trace Context). */
 export interface RemoteParent {
   readonly traceId: string;
@@ -14,12 +16,16 @@ export function parseTraceparent(header: unknown): RemoteParent | undefined {
   if (typeof header !== "string") return undefined;
   const [, traceId, spanId, flags] = TRACEPARENT.exec(header) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  // The lowest bit of the flags says whether the caller records its trace.
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
 /** Decides which requests are recorded. */
 export interface Sampling {
-  /** @param isAskedFor whether the caller records its trace, and so asks for this request to be recorded */
+  /**
+   * Decides whether to record a request, and counts it if so.
+   * @param isAskedFor whether the caller records its trace, and so asks for this request to be recorded
+   */
   isSampled(isAskedFor: boolean): boolean;
   /** Counts a trace that was chosen in another way. @returns whether it is within the limit of this second */
   isWithinBound(): boolean;
@@ -36,7 +42,7 @@ export interface SamplingOptions {
 
 /** Traces in any second that are recorded because their callers ask for it: enough to look into one's own request. */
 const MAX_ASKED_FOR_PER_SECOND = 1;
-/** Traces recorded in any second, whatever the ratio: their spans cost processor time, and the queue takes so many. */
+/** Traces recorded in any second, whatever the ratio. Too high: costs processor time, and the queue drops spans. */
 export const MAX_TRACES_PER_SECOND = 50;
 
 /**

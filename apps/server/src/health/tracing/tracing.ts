@@ -25,7 +25,10 @@ export async function openTracing({ settings, ids, version, conditions }: Tracin
   });
 }
 
-/** Links the request that records an event to the trace of the event's attempts. */
+/**
+ * Returns `ids` that link traces: when a request makes the id of an event, its span is linked to the trace of the
+ * attempts to deliver the event.
+ */
 export function linkEvents(ids: Ids, tracer: Tracer | undefined, activities: ActivityTracker): Ids {
   if (tracer === undefined) return ids;
   return {
