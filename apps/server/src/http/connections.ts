@@ -111,6 +111,7 @@ export function followConnections(server: Server): Connections {
     },
     inTurn: (request, start) => {
       const { exchanges = [] } = connections.get(request.socket) ?? {};
+      // Undefined for the first exchange of the connection.
       const before = exchanges[exchanges.findIndex((exchange) => exchange.request === request) - 1];
       if (request.method !== "GET" || before === undefined || !isOwed(before)) return start();
       // `bind` keeps the asynchronous context of this request; otherwise it would start in that of the previous one.

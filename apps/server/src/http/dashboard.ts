@@ -107,12 +107,10 @@ function serveLogo(app: FastifyInstance, { bytes, type }: Logo): void {
 /** Serves an archive's tiles. Answers 204 where the archive has no tile, because a map shows more than one city's area. */
 function serveTiles(app: FastifyInstance, archive: MapArchive): void {
   app.get<{ Params: Record<"z" | "x" | "y", string> }>(`${TILES_PATH}/:z/:x/:y`, async (request, reply) => {
-    const [z = NaN, x = NaN, y = NaN] = [request.params.z, request.params.x, request.params.y].map((text) =>
-      /^\d{1,8}$/.test(text) ? Number(text) : NaN,
-    );
-    if (Number.isNaN(z) || Number.isNaN(x) || Number.isNaN(y))
+    const { z, x, y } = request.params;
+    if (![z, x, y].every((text) => /^\d{1,8}$/.test(text)))
       return sendError(reply, request, serviceError("not_found", "path"));
-    const tile = await archive.tile(z, x, y);
+    const tile = await archive.tile(Number(z), Number(x), Number(y));
     reply.header("cache-control", FOREVER).header("x-content-type-options", "nosniff");
     return tile === undefined ? reply.code(204).send() : reply.header("content-type", archive.mediaType).send(tile);
   });

@@ -32,8 +32,8 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   const code = isErrorCode(known.code) ? known.code : "internal";
   request.errorCode = code;
   request.errorMessage = known.httpMessage;
-  // A partner may set faults in its sandbox, so that requests fail on purpose. Such a failure is thrown as this error itself,
-  // and is not logged; all others become one only here.
+  // A partner may set faults in its sandbox, so that requests fail on purpose. Only such a failure is thrown as a
+  // `ServiceError` with the code `internal`, which `toServiceError` returns unchanged. It is not logged.
   const isSimulated = known === error;
   if (code === "internal" && !isSimulated) request.log.error({ err: error, reqId: request.id }, "request failed");
   const toMds = isMds(request);
@@ -163,6 +163,7 @@ function toPattern(url: string): RegExp {
 
 function partPattern(part: string): string {
   if (part.startsWith(":")) return "[^/]+";
+  // A fixed part matches itself: characters with a meaning in regular expressions are escaped.
   return part === "*" ? ".*" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 

@@ -301,8 +301,12 @@ export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
  * proxy that repeats a request may spell its path differently.
  */
 function pathOf({ routeOptions: { url: route = "" }, params }: FastifyRequest): string {
-  const values = Object.entries(params as Readonly<Record<string, string>>);
-  return values.reduce((path, [name, value]) => path.replace(`:${name}`, () => encodeURIComponent(value)), route);
+  let path = route;
+  for (const [name, value] of Object.entries(params as Readonly<Record<string, string>>)) {
+    // A function, because `$` would have a meaning in a replacement text.
+    path = path.replace(`:${name}`, () => encodeURIComponent(value));
+  }
+  return path;
 }
 
 /**

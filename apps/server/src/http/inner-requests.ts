@@ -2,6 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Socket } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
+/*
+ * Inner requests: requests that this process makes itself, on behalf of an outer request that a caller has sent. A tool
+ * of an agent (mcp/) calls its endpoint in this way.
+ */
+
 /** The outer request on whose behalf the present request is made. */
 const outerRequests = new AsyncLocalStorage<FastifyRequest>();
 

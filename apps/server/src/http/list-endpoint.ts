@@ -264,5 +264,6 @@ async function beginWalk(
   if (loss !== undefined) throw serviceError("checkpoint_lost", "changes", { reason: LOSSES[loss] });
   const { since, history } = checkpoint;
   const next = { since: nextSince(standing, since), history };
+  // 0: no change was recorded, so the walk reads nothing.
   return { since, upto: standing.newest ?? 0, after: undefined, checkpoint: next };
 }

@@ -105,6 +105,7 @@ export function routableUrl(request: IncomingMessage): string {
   const [path = ""] = url.split("?", 1);
   if (isDecodable(path)) return url;
   badlyEncoded.add(request);
+  // Keeps each run of valid escapes that is UTF-8, and encodes every other `%`.
   const encoded = path.replaceAll(/(?:%[0-9a-f]{2})+|%/gi, (run) =>
     isDecodable(run) ? run : run.replaceAll("%", "%25"),
   );

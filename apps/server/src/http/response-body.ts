@@ -120,7 +120,13 @@ const PART_BYTES = 64 * 1024;
 export function inParts(bytes: Buffer): Buffer | Readable {
   if (bytes.length <= PART_BYTES) return bytes;
   let sent = 0;
-  const next = () => (sent < bytes.length ? bytes.subarray(sent, (sent += PART_BYTES)) : null);
+  /** Returns the next part; null: all parts have been sent. */
+  const next = () => {
+    if (sent >= bytes.length) return null;
+    const part = bytes.subarray(sent, sent + PART_BYTES);
+    sent += PART_BYTES;
+    return part;
+  };
   return new Readable({
     highWaterMark: PART_BYTES,
     read() {

@@ -55,6 +55,7 @@ async function untilNoneIsWaiting(server: Server): Promise<void> {
   server.on("connection", take);
   for (let pass = 0, before = -1; pass < MAX_PASSES && taken !== before; pass++) {
     before = taken;
+    // The first may resolve within the current pass, before sockets are looked at; the second is a whole pass later.
     await setImmediate();
     await setImmediate();
   }

@@ -90,6 +90,8 @@ function isForwarded(headers: IncomingHttpHeaders): boolean {
 /** Returns the scheme that the nearest proxy names in `X-Forwarded-Proto` or `Forwarded`. */
 export function protoOf(headers: IncomingHttpHeaders): string | undefined {
   const proto = last(headers["x-forwarded-proto"]);
+  // `Forwarded` has pairs such as `for=192.0.2.1;proto=https`. The semicolon in front lets `proto` also be the first
+  // pair.
   return proto ?? /;\s*proto="?([a-z]+)/.exec(`;${last(headers.forwarded) ?? ""}`)?.[1];
 }
 

@@ -223,11 +223,9 @@ export function createSearch(entries: readonly SearchEntry[]): Search {
 }
 
 function search(entries: readonly LoweredEntry[], query: string): SearchHit[] {
+  const allWords = query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/);
   // Takes each word once, because a repeated word costs time without changing the result.
-  const words = [...new Set(query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/).filter(Boolean))].slice(
-    0,
-    MAX_WORDS,
-  );
+  const words = [...new Set(allWords.filter((word) => word !== ""))].slice(0, MAX_WORDS);
   if (words.length === 0) return [];
   const scored = entries.flatMap(({ entry, title, text }) => {
     let score = entry.address.includes("#") ? 0 : GUIDE_SCORE;

@@ -65,19 +65,20 @@ export async function llmsFullText(documents: readonly OpenApiDocument[], baseUr
 
 /** Returns the reference of documents, one after the other. */
 export function referenceMarkdown(documents: readonly OpenApiDocument[]): string {
-  return documents.map((document) => `${ofDocument(document)}\n`).join("\n---\n\n");
+  return documents.map((document) => `${documentMarkdown(document)}\n`).join("\n---\n\n");
 }
 
 type Operation = NonNullable<OpenApiDocument["paths"][string]["get"]>;
 
-function ofDocument(document: OpenApiDocument): string {
+function documentMarkdown(document: OpenApiDocument): string {
   const { info, tags, paths, webhooks, components } = document;
   const operations = [...operationsOf(paths), ...operationsOf(webhooks)];
   const groups = tags.flatMap(({ name, description, "x-displayName": shown }) => {
     const own = operations.filter(({ operation }) => operation.tags.includes(name));
-    return own.length === 0 ? [] : [`## ${shown}`, description, ...own.flatMap(ofOperation)];
+    // A tag without operations gets no heading.
+    return own.length === 0 ? [] : [`## ${shown}`, description, ...own.flatMap(operationMarkdown)];
   });
-  const models = Object.entries(components.schemas).flatMap(ofModel);
+  const models = Object.entries(components.schemas).flatMap(modelMarkdown);
   return [`# ${info.title}`, info.description, ...groups, "## Models", ...models].join("\n\n");
 }
 
@@ -87,8 +88,9 @@ function operationsOf(paths: OpenApiDocument["paths"]) {
   );
 }
 
-function ofOperation({ path, method, operation }: ReturnType<typeof operationsOf>[number]): string[] {
+function operationMarkdown({ path, method, operation }: ReturnType<typeof operationsOf>[number]): string[] {
   const { summary = "", description = "", parameters = [], requestBody, responses } = operation;
+  // Leaves out references (`$ref`), which have no name of their own.
   const given = parameters.flatMap((each) => ("in" in each ? [each] : []));
   const rows = given.map(({ name, in: place, required, schema, description: text }) => [
     `\`${name}\``,
@@ -121,7 +123,7 @@ function schemaOf(content: Operation["responses"][string]["content"]): JsonSchem
   return Object.values(content ?? {})[0]?.schema;
 }
 
-function ofModel([name, schema]: readonly [string, JsonSchema]): string[] {
+function modelMarkdown([name, schema]: readonly [string, JsonSchema]): string[] {
   const { description = "", properties } = schema;
   const required = (schema["required"] ?? []) as readonly string[];
   const fields = Object.entries((properties ?? {}) as Record<string, JsonSchema>).map(([field, each]) => [

@@ -59,7 +59,7 @@ const list = statement(
 );
 
 // A row that is too old to count is overwritten. For a row that counts, `created_at` would become null, which the column
-// refuses, so the statement fails.
+// refuses, so the statement fails. `placed` is the system's row in `placed_systems` (`rowsOfSystem`).
 const insertAll = statement(
   "idempotency.insert",
   `insert into idempotency_keys (system_id, created_at, ${answer.list()})

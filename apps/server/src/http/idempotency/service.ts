@@ -183,8 +183,9 @@ export function doOnceTogether<Input>(
       const outcomeOf = new Map(
         first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
       );
-      // Another process may have answered a call after `finding` was read. The repetition is then rejected here because of
-      // what the first run did, such as reserving the bike. So the answers of rejected calls are read again.
+      // Another process may have answered a call after `finding` was read. The repetition is then rejected here because
+      // of what the first run did, such as reserving the bike. So the answers of rejected calls are read again, and a
+      // call that has one now counts as a repetition.
       const refused = [...outcomeOf].flatMap(([call, outcome]) => (isRefused(outcome) ? [call] : []));
       for (const [name, row] of await storedAnswers(tx, systemId, refused, oldest)) stored.set(name, row);
       for (const call of refused) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);

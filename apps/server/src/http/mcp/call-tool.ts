@@ -41,6 +41,8 @@ export async function callTool(
   const args = Object.entries(given).filter(([, value]) => value !== null);
   const nested = args.find(([, value]) => typeof value === "object");
   if (nested !== undefined) return refusal(`${nested[0]} must not be an array or an object`);
+  // The arguments that the tool adds to those of its endpoint (`View` in tools.ts) are read here; the endpoint reads
+  // the others.
   const ownNames = Object.keys((view?.arguments.shape ?? {}) as object);
   const isOwn = ([name]: [string, unknown]) => ownNames.includes(name);
   const read = view?.arguments.safeParse(Object.fromEntries(args.filter(isOwn)));

@@ -125,7 +125,7 @@ function propertiesOf(inputs: readonly Input[]): Record<string, JsonSchema> {
   return Object.fromEntries(inputs.map(({ argument, schema }) => [argument, schema]));
 }
 
-/** Removes advice on URL encoding: arguments of tools are JSON. */
+/** Removes advice on URL encoding, such as "; write the `+` of an offset as `%2B`": arguments of tools are JSON. */
 function withoutUrls(text: string): string {
   return text.replaceAll(/[;,] (?:write )?(?:the )?`\+`[^;,.]*`%2B`/g, "");
 }

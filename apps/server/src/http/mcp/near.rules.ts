@@ -1,3 +1,5 @@
+/* The geometry of the tool `find_stations_near`: the rectangle in which it searches, and the distances of stations. */
+
 /** A place on the earth, WGS 84 degrees. */
 interface Place {
   readonly lat: number;

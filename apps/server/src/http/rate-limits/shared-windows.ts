@@ -28,8 +28,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  * costs the same for every limit. The whole list expires with its last instant.
  *
  * KEYS: the list. ARGV: the limit, the window in milliseconds, 1 to count the request or 0 to read.
- * The script returns whether the request is allowed, how many are counted, the milliseconds until a counted one leaves the
- * window and makes room, and `now`.
+ * The script returns whether the request is allowed, how many are counted, the milliseconds until a counted one leaves
+ * the window and makes room, and `now`. If the limit was lowered, more may be counted than it allows: then several must
+ * leave the window before there is room.
  * @param clock Lua that sets `now`, in milliseconds
  */
 export function windowScript(clock = REDIS_CLOCK): string {
