@@ -320,9 +320,11 @@ function judgePeer(
 
 /** Returns IPv4 and IPv6 addresses in turn, so that a family without a route costs one head start only. */
 function alternate(addresses: readonly string[], most: number): string[] {
-  const families = [addresses.filter((each) => !each.includes(":")), addresses.filter((each) => each.includes(":"))];
-  const longest = Math.max(...families.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, index) => families.flatMap((family) => family.slice(index, index + 1)))
-    .flat()
-    .slice(0, most);
+  const ipv4 = addresses.filter((each) => !each.includes(":"));
+  const ipv6 = addresses.filter((each) => each.includes(":"));
+  const inTurn: string[] = [];
+  for (let index = 0; index < Math.max(ipv4.length, ipv6.length); index++) {
+    for (const address of [ipv4[index], ipv6[index]]) if (address !== undefined) inTurn.push(address);
+  }
+  return inTurn.slice(0, most);
 }
