@@ -150,8 +150,9 @@ const conditions: Readonly<Record<Exclude<ActIndex, "time">, string>> = {
 
 const columns = "id, at, actor, action, subject, partner_id, detail";
 
-// Whatever the filters, the statement reads a limited number of acts, by an index that has them in order. The caller
-// continues from the last act that was read.
+// Whatever the filters, the statement reads a limited number of acts ($10), by an index that has them in order. The
+// caller continues from the last act that was read. The join with `always` gives one row even if nothing matches. A
+// person's id begins at the 8th character of the actor, behind `person:`.
 function searchStatement(by: ActIndex): Statement {
   const condition = by === "time" ? "" : `and ${conditions[by]}`;
   return statement(

@@ -30,7 +30,7 @@ export interface ActPage {
 /** Maximum number of acts that one page reads. Too low: a rare act takes more pages. Too high: a page takes over 50 ms. */
 const SCAN_LIMIT = 20_000;
 const DAY_MS = 86_400_000;
-/** Sorts after every id. */
+/** Sorts after every id, so a search without `after` includes every act before `until`. */
 const LAST_ID = "~";
 
 /** Returns the acts of a system that match. A page ends early at the scan limit. */
@@ -49,10 +49,9 @@ export async function searchActs(
     until,
   };
   const start = after ?? { at: until.toISOString(), id: LAST_ID };
-  const { matches, scanned, last } = await listMatchingActs(db, systemId, filters, start, {
-    scanLimit,
-    limit: limit + 1,
-  });
+  // One more than the page shows: it tells whether another page follows.
+  const bounds = { scanLimit, limit: limit + 1 };
+  const { matches, scanned, last } = await listMatchingActs(db, systemId, filters, start, bounds);
   const acts = matches.slice(0, limit);
   const lastShown = acts.at(-1);
   if (matches.length > limit && lastShown !== undefined)

@@ -189,8 +189,10 @@ export async function updateRequests(
   { systemId, partnerId }: ForgetScope,
   riderRef: string,
 ): Promise<number> {
-  const [, value] = new URLSearchParams({ rider_ref: riderRef }).toString().split("=");
-  const values = [systemId, JSON.stringify(riderRef), value, encodeURIComponent(riderRef), partnerId];
+  // A query encodes some characters otherwise than a path does, such as a space as `+`.
+  const [, inQuery] = new URLSearchParams({ rider_ref: riderRef }).toString().split("=");
+  const inPath = encodeURIComponent(riderRef);
+  const values = [systemId, JSON.stringify(riderRef), inQuery, inPath, partnerId];
   return oneRow(await db.query<Count>(ofRequests, values)).n;
 }
 

@@ -14,8 +14,10 @@ import {
   updateReservations,
 } from "./queries.ts";
 
-/** Maximum number of runs. A later run changes rows that were written during an earlier one. */
-const MAX_RUNS = 3;
+/* Forgets a rider, for the command `forget`: removes the rider's reference from everything that is stored. */
+
+/** Maximum number of passes over all tables. A later pass changes rows that were written during an earlier one. */
+const MAX_PASSES = 3;
 /** Time after which processes have written what they had in memory, except webhooks. The request log waits for a second. */
 const WRITE_DELAY_MS = 2_000;
 /** Milliseconds between two checks of the webhooks under way. */
@@ -58,7 +60,7 @@ export async function forgetRider(
   const rows: Record<string, number> = {};
   const eraseIn = async (scope: ForgetScope) => {
     let left: readonly string[] = [];
-    for (let run = 0; run < MAX_RUNS; run++) {
+    for (let pass = 0; pass < MAX_PASSES; pass++) {
       left = await eraseOnce(context, scope, riderRef, rows);
       if (left.length === 0) break;
     }

@@ -142,7 +142,9 @@ export async function usageOverTime(
   bounds: readonly Date[],
 ) {
   const rows = await listUsageSteps(db, systemId, owner, bounds);
-  const { steps, countedFrom } = countedSteps(bounds, rows, cutOf(rows, MAX_CHARTED_MINUTES));
+  // The time before which nothing was counted, because there are too many rows; null: everything was counted.
+  const cut = cutOf(rows, MAX_CHARTED_MINUTES);
+  const { steps, countedFrom } = countedSteps(bounds, rows, cut);
   const data = steps.map(({ from, to, row }) => {
     const { requests = 0, client_errors = 0, server_errors = 0, rate_limited = 0 } = row ?? {};
     return { from, to, counts: row === null ? null : { requests, client_errors, server_errors, rate_limited } };
@@ -241,6 +243,7 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
     try {
       await inBackground(db, (tx) => insertSystemRequests(tx, systemId, rows));
     } catch (error) {
+      // Halves the rows until the row that PostgreSQL refuses is alone.
       if (rows.length > 1 && isOfUnits(error)) {
         const half = Math.ceil(rows.length / 2);
         await writeRequests(systemId, rows.slice(0, half));
