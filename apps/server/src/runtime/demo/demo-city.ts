@@ -112,6 +112,7 @@ function startOf({ id, bike, from, startedAt, riderCategory }: RideUnderWay) {
 
 /** Returns by how many milliseconds the city's local time is ahead of UTC at an instant. */
 function offsetOf(now: number): number {
+  // Swedish writes a time as ISO 8601 does, but with a space: `2026-01-31 08:00:00`.
   const local = new Date(now).toLocaleString("sv-SE", { timeZone: DEMO_TIME_ZONE });
   return Date.parse(`${local.replace(" ", "T")}Z`) - Math.floor(now / 1000) * 1000;
 }

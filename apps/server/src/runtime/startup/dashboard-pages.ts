@@ -38,6 +38,7 @@ async function readLogo(file: string): Promise<Logo> {
   if (bytes.length > MAX_LOGO_BYTES)
     throw failed(`is larger than ${MAX_LOGO_BYTES / 1000} kB. Give a smaller picture, best an SVG.`);
   if (bytes.subarray(0, PNG_SIGNATURE.length).equals(PNG_SIGNATURE)) return { bytes, type: "image/png" };
+  // An SVG begins with `<svg`, perhaps after an XML declaration and comments.
   if (/^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*<svg[\s>]/.test(bytes.toString("utf8")))
     return { bytes, type: "image/svg+xml" };
   throw failed("is neither an SVG nor a PNG picture. Convert it into one of them.");

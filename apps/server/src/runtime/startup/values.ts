@@ -143,6 +143,7 @@ export function tilesUrl(text: string): string {
     !hasCredentials(url) &&
     !/[{}]/.test(url.host) &&
     ["{z}", "{x}", "{y}"].every((part) => text.includes(part)) &&
+    // Nothing else may be in braces.
     /^[^{}]*(\{(z|x|y|r)\}[^{}]*)+$/.test(text) &&
     !/[\s;,'"<>\\]/.test(text);
   if (!isWhole)
