@@ -29,6 +29,7 @@ const IS_WATCHED = "(partner.suspended_at is null and endpoint.pause_reason is d
 
 const whether = statement(
   "thresholds.whether",
+  // hasPending: a threshold is to be watched and is not yet (`since` is null), or the reverse.
   `select coalesce(bool_or(${IS_WATCHED}), false) as "isWatched",
      coalesce(bool_or((threshold.since is null) = (${IS_WATCHED})), false) as "hasPending",
      exists (select from webhook_threshold_stations where system_id = $1) as "hasCompared"
@@ -88,6 +89,7 @@ const watch = statement(
    where threshold.system_id = $1 and endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
      and (threshold.since is null) = (${IS_WATCHED})`,
 );
+// The thresholds that `watch` has just begun to watch have `since` = $2, so their states are deleted too.
 const forgetStates = statement(
   "thresholds.forgetStates",
   `delete from webhook_threshold_states where system_id = $1 and threshold_id not in (
@@ -107,7 +109,7 @@ export async function deleteComparedStations(db: Queryable, systemId: string): P
   await db.query(forget, [systemId]);
 }
 
-/** SQL: the properties of a station that decide whether it crosses a threshold, as one text. */
+/** SQL: the properties of a station that decide whether it crosses a threshold, as one text; -1: its docks are not known. */
 const SEEN = `concat_ws(' ', extract(epoch from station.state_since), station.num_bikes_available,
   coalesce(station.num_docks_available, -1), station.status, station.region_id)`;
 
@@ -123,6 +125,9 @@ const knownUntil = (until: string) => `coalesce((
        where system_id = $1 and source = station.source and station.counters = 'mirrored'
          and status_at > ${until} - interval '${REPORT_TIMEOUT_MS} ms'), ${until})`;
 
+// The first part of the union finds stations that changed, are new or were removed since they were compared; the second
+// finds stations whose `station.below_threshold` is due. `due_at <= $2` is implied by the condition behind it, and lets
+// PostgreSQL use the index on due_at.
 // In random order: if more stations change than can be compared, none waits for ever behind stations with lower ids.
 const list = statement(
   "thresholds.listStations",
@@ -304,8 +309,8 @@ export async function updateSeen(
   systemId: string,
   stations: readonly WatchedStation[],
 ): Promise<void> {
-  const of = <Name extends keyof WatchedStation>(name: Name) => stations.map((station) => station[name]);
-  await tx.query(see, [systemId, of("id"), of("seen"), of("seen_at")]);
+  const column = <Name extends keyof WatchedStation>(name: Name) => stations.map((station) => station[name]);
+  await tx.query(see, [systemId, column("id"), column("seen"), column("seen_at")]);
   const gone = stations.filter(({ seen_at: seenAt }) => seenAt === null).map(({ id }) => id);
   if (gone.length > 0) await tx.query(deleteGone, [systemId, gone]);
 }

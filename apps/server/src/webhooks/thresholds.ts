@@ -106,7 +106,10 @@ async function stationsToCompare(
   return [];
 }
 
-/** Returns the time up to which changes are taken to be committed, so that a threshold's minutes can be judged. */
+/**
+ * Returns the time up to which changes are taken to be committed (`SETTLE_MS` before now), so that a threshold's minutes can
+ * be judged.
+ */
 function settled(now: Date): Date {
   return new Date(now.getTime() - SETTLE_MS);
 }
@@ -212,6 +215,7 @@ async function newEvent(
   const station = isPast ? past : json;
   if (station === null) throw new Error(`station ${id}, which is gone, crossed a threshold`);
   const threshold = { count, fewer_than, for_minutes, below_since: new Date(belowSince).toISOString() };
+  // Adds a property to the station's JSON text.
   const data = `${station.slice(0, -1)},"threshold":${JSON.stringify(threshold)}}`;
   return { name, occurredAt, partnerId, endpointId, data };
 }
@@ -229,7 +233,10 @@ export async function hasUncompared(
   return isWatched && (await listStationsToCompare(db, systemId, await databaseNow(db), 1, [])).length > 0;
 }
 
-/** Compares stations with thresholds every few seconds. */
+/**
+ * Compares stations with thresholds every few seconds. A station whose comparison fails is tried separately later, and one
+ * whose comparison ended three processes is set aside: see storage/set-aside/units.ts.
+ */
 export function startThresholds({
   systems,
   onError,

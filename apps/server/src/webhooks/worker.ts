@@ -28,7 +28,10 @@ import { createMailLimiter, logFailures, recordFailureMails, startMailOutbox } f
  * `startWebhookWorker` connects it with the settings, mails, metrics and the log.
  */
 
-/** Sends the deliveries of all systems. Any number of processes may have one: they share the lanes. */
+/**
+ * Sends the deliveries of all systems. Any number of processes may have one: they share the lanes, which are the deliveries
+ * of one endpoint each.
+ */
 export interface Dispatcher {
   /** Looks for due deliveries of a system. Call it for each message on the channel `event_outbox`. */
   wake(systemId: string): void;

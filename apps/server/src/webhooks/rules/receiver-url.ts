@@ -9,7 +9,7 @@ import {
 
 /* Decides which URLs a webhook may have, and which addresses it may lead to. */
 
-/** The addresses that the operator allows webhooks to reach in addition to public ones. */
+/** The operator's rules: which addresses webhooks may reach in addition to public ones, and which ports. */
 export interface AddressRules {
   /** WEBHOOK_ALLOW_NETWORKS. */
   readonly allowNetworks: NetworkList;
@@ -103,7 +103,7 @@ function parseStrictly(text: string): URL | UrlVerdict {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return refuse("scheme", `The URL begins with ${url.protocol}; it must begin with https://.`);
   }
-  // These two look at the text: an empty user (`https://@host`) or fragment leaves no trace in the parsed URL.
+  // These two checks read the text: an empty user (`https://@host`) or fragment leaves no trace in the parsed URL.
   if (/^[a-z]+:\/*[^/?#]*@/i.test(text)) {
     return refuse("userinfo", "The URL holds a user or password before @; verify Service-Signature instead.");
   }

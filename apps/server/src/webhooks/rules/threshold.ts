@@ -1,14 +1,18 @@
 import type { Station, Threshold } from "@bikeshare/contract";
 
 /*
- * The rules that say when a station crosses a threshold. `thresholds.ts` and the preview of an endpoint both apply these
- * rules to a station's history, so that the preview counts the events that would have been sent.
+ * The rules that say when a station crosses a threshold ("fewer than n bikes, or docks, for m minutes"). `thresholds.ts` and
+ * the preview of an endpoint both apply these rules to a station's history, so that the preview counts the events that would
+ * have been sent.
  */
 
 /** How a station is, compared with a threshold: `unknown` while it is not online, or does not publish the count. */
 type Level = "below" | "enough" | "unknown";
 
-/** The crossing of a threshold by a station. Instants are milliseconds since 1970. */
+/**
+ * A station that is below a threshold, from its first moment below until it has enough again. Instants are milliseconds
+ * since 1970.
+ */
 export interface Crossing {
   readonly belowSince: number;
   /** When `station.below_threshold` is due, if the station stays below until then; null: the event was recorded. */

@@ -34,7 +34,8 @@ export interface SenderLimits extends ConnectLimits {
 export const senderLimits: SenderLimits = {
   dnsTimeoutMs: 3_000,
   connectTimeoutMs: 5_000,
-  // Too high: the lease of 25 s ends, and another worker sends the same delivery meanwhile.
+  // Too high: this worker's exclusive right to send the endpoint's deliveries (a lease of 25 s) ends during the attempt, and
+  // another worker sends the same delivery.
   totalTimeoutMs: 15_000,
   // RFC 8305. Too low: connects twice to every distant receiver. Too high: delays each attempt when the first address
   // is dead.

@@ -60,6 +60,7 @@ export function createFaultySender(sender: Sender, faults: () => DeliveryFaults 
   };
 }
 
+/** Falsifies the signature headers: `v1=` and hexadecimal digits, or `v1,` and a Base64 text. */
 function withWrongSignature(request: AttemptRequest): AttemptRequest {
   const headers = request.headers.map(([name, value]): Header => {
     if (!/signature$/i.test(name)) return [name, value];

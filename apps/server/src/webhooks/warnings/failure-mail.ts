@@ -85,17 +85,17 @@ export function logFailures(
       endpoint: notice.endpointId,
       about: notice.about,
       failures: notice.failures,
-      ...wayBack(notice),
+      ...pauseDetail(notice),
     };
     logger.warn(canBeMailed ? detail : { ...detail, mail: text }, subject);
   }
 }
 
 /**
- * Returns why an endpoint is paused, and the command that resumes it. The log has both, because the reader of the mail may
- * not be the operator.
+ * Returns why an endpoint is paused, and the command that resumes it; nothing if it is only failing. The log has both,
+ * because the reader of the mail may not be the operator.
  */
-function wayBack({ about, partnerId, endpointId }: FailureNotice): {
+function pauseDetail({ about, partnerId, endpointId }: FailureNotice): {
   readonly reason?: string;
   readonly resume?: string;
 } {
@@ -110,7 +110,7 @@ function wayBack({ about, partnerId, endpointId }: FailureNotice): {
 function noticeOf(attempt: CompletedAttempt, now: Date, publicUrl: string | undefined): FailureNotice | undefined {
   const { lane, result, health, statusChange, warning } = attempt;
   const about = statusChange === "active" || statusChange === null ? warning : statusChange;
-  // 100 % is the pause itself, which has its reason as `statusChange`.
+  // A warning of 100 % comes with the pause, whose mail `statusChange` causes.
   if (about === null || about === 100) return undefined;
   const { id: endpointId, name, url, partnerId } = lane.endpoint;
   const { failingSince, failures } = health;
