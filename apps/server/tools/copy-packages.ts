@@ -1,7 +1,8 @@
 /*
- * Puts our other packages, as they are built, into dist/packages/, and lets the modules that import them point there. So
- * the published server is whole in itself: the private packages are not published, and no version of a published one can
- * differ from what the server was tested with. The examples of deploy/ go with it. Run after the compiler (`pnpm run build`).
+ * Copies our other packages, as they are built, to dist/packages/, and rewrites the imports of the compiled server to point
+ * there. So the published server is complete: the private packages are not published, and no version of a published one can
+ * differ from what the server was tested with. Also copies the examples of deploy/. Runs after the compiler (`pnpm run
+ * build`).
  */
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
@@ -18,6 +19,7 @@ const server = join(import.meta.dirname, "..");
 const dist = join(server, "dist");
 const copies = join(dist, "packages");
 const sources = join(server, "../../packages");
+/** An import of one of our packages: its keyword, the package's name, and perhaps an entry point such as `/node`. */
 const IMPORT = /(\bfrom |\bimport |\bimport\()"@bikeshare\/([\w-]+)(\/[\w-]+)?"/g;
 
 const manifestOf = (directory: string) => JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
@@ -38,7 +40,7 @@ function isWanted(path: string): boolean {
   return !/[.]d[.]ts$|[.]map$/.test(basename(path));
 }
 
-/** Refuses a build whose copies would need what is not installed with the server, or is in another version. */
+/** @throws Error if a copied package needs a module that the server does not depend on, or another version of it */
 function checkDependencies(): void {
   const installed = manifestOf(server).dependencies ?? {};
   for (const [name, { dependencies = {} }] of manifests) {
@@ -49,6 +51,7 @@ function checkDependencies(): void {
   }
 }
 
+/** Rewrites the imports of a module, and removes the reference to its source map, which is not published. */
 function pointToCopies(file: string): void {
   const text = readFileSync(file, "utf8");
   const pointed = text

@@ -16,7 +16,8 @@ import type { MigrationFile } from "./migration-files.ts";
 
 /*
  * Checks the migrations since the last release: they must not stop a service that is in use, and released files must not
- * change. Each file begins with the oldest release whose program works on the schema that the file leaves.
+ * change. Each file begins with the oldest release whose program works on the schema that the file leaves. A file has steps,
+ * each of which is one transaction, or statements outside of transactions (`-- step: autocommit`).
  */
 
 /** A release, with the migrations that came with it: file names and their SHA-256. Kept in releases.json. */
@@ -29,7 +30,10 @@ export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
 }
 
-/** All reference tables are small, except this one, which only grows. */
+/**
+ * Tables of a system are big. Reference tables, of which every machine of a distributed database has a copy, are small,
+ * except this one, which only grows.
+ */
 const GROWING = ["audit_log"];
 
 /** System tables with one row for each bike or station: writing every row anew takes a second at most. */
@@ -63,6 +67,7 @@ interface LintContext {
   readonly earlier: SqlStatement[];
 }
 
+/** Returns what is wrong with one new file. */
 function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] {
   const versions = context.releases.map(({ version }) => version);
   const last = versions.at(-1) ?? "";
@@ -74,16 +79,19 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
       `begin it with \`-- oldest program: ${last}\`, or an older release whose program works on the new schema too.`,
     );
   }
-  const created = new Set<string | undefined>();
+  // No older program writes a table that the file itself creates.
+  const createdTables = new Set<string | undefined>();
   for (const [index, step] of parseSteps(sql).entries()) {
     const locked = new Map<string, LockMode>();
     for (const statement of splitStatements(step.sql)) {
       const where = `step ${index + 1}, \`${statement.text}\``;
       for (const issue of issuesOf(step, statement, locked, { ...context, sql })) refuse(`${where} ${issue}.`);
       const { removes, narrows, creates, locks } = changeBy(statement) ?? {};
-      created.add(creates);
+      createdTables.add(creates);
       const table = locks?.[0]?.table;
-      if (narrows !== undefined && !created.has(table) && !isProven(statement, context.earlier) && !says(sql, table)) {
+      // `narrows`: the values that the statement forbids, although a program may still write them.
+      const isAllowed = createdTables.has(table) || isProven(statement, context.earlier) || saysNarrows(sql, table);
+      if (narrows !== undefined && !isAllowed) {
         refuse(
           `${where} refuses ${narrows}, which programs from ${oldest} on may write. See that they do not, and say why in a line \`-- narrows ${table}: …\`; else let a release write what it accepts first.`,
         );
@@ -100,7 +108,7 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
 }
 
 /** Tells whether a migration has a line that says why no program writes what the table refuses from then on. */
-function says(sql: string, table: string | undefined): boolean {
+function saysNarrows(sql: string, table: string | undefined): boolean {
   return new RegExp(`^ *-- narrows ${table}: \\S`, "m").test(sql);
 }
 
@@ -125,14 +133,16 @@ function issuesOf(
   }
   for (const { table, mode } of change.locks) locked.set(table, strongerOf(mode, locked.get(table) ?? mode));
   const issues = change.issue === undefined ? [] : [change.issue];
-  // A statement that PostgreSQL runs only outside a transaction.
-  const needsNone = /\bconcurrently\b|^vacuum/.test(statement.bare);
-  if (needsNone && step.kind !== "autocommit")
+  const needsAutocommit = /\bconcurrently\b|^vacuum/.test(statement.bare);
+  // `validate constraint` and `analyze` may run either way: a crash leaves nothing half done.
+  const mayAutocommit = needsAutocommit || / validate constraint |^analyze /.test(statement.bare);
+  if (needsAutocommit && step.kind !== "autocommit")
     issues.push("cannot run in a transaction: mark it `-- step: autocommit`");
-  if (step.kind === "autocommit" && !needsNone && !/ validate constraint |^analyze /.test(statement.bare)) {
+  if (step.kind === "autocommit" && !mayAutocommit) {
     issues.push("needs no `autocommit`, and would be half done after a crash: mark it `-- step: transaction`");
   }
-  const stops = change.locks
+  // The big tables whose requests the step's locks stop, except those that the file says may be written anew.
+  const stoppedTables = change.locks
     .map(({ table }) => ({ table, blocked: blockedBy(locked.get(table) ?? "access share") }))
     .filter(({ table, blocked }) => isBig(table) && blocked !== "nothing")
     .filter(({ table }) => change.work !== "rewrite" || !saysRewrite(sql, table));
@@ -140,7 +150,7 @@ function issuesOf(
     issues.push(`locks every row until it has written the last: ${change.advice}`);
   } else if (change.work !== "none" && !isProven(statement, earlier)) {
     const advice = change.advice ?? "give it a step of its own, after the one whose lock it runs under";
-    for (const { table, blocked } of stops)
+    for (const { table, blocked } of stoppedTables)
       issues.push(`${works[change.work]} of ${table} and stops ${blocked} meanwhile: ${advice}${orSay(change, table)}`);
   }
   return issues;

@@ -32,7 +32,7 @@ const deploymentTables = [
   "check_acknowledgements",
 ];
 const ofDeployment = deploymentTables.map((name) => `'${name}'`).join(", ");
-/** The indexes of tables that belong to systems, each with its first column. */
+/** The indexes of tables that belong to systems, each with its first column (null: an expression). */
 const indexes = `(select c.relname, i.indrelid, i.indisunique, ${column("i.indrelid", "i.indkey[0]")} as first_column
   from ${tables} t join pg_index i on i.indrelid = t.oid join pg_class c on c.oid = i.indexrelid
   where t.relname not in (${ofDeployment}))`;
@@ -75,6 +75,7 @@ export const schemaRules: readonly SchemaRule[] = [
   },
   {
     rule: "system_id comes first in every primary key and every unique index",
+    // `sandboxes_partner` is the only unique one among `indexesAcrossSystems`.
     offenders: `select relname as name from ${indexes} i where indisunique and first_column is distinct from 'system_id'
       and relname <> 'sandboxes_partner'`,
     breach: { sql: "create unique index breach on rides (bike_id) where status = 'started'", offender: "breach" },
@@ -133,6 +134,7 @@ export const schemaRules: readonly SchemaRule[] = [
   {
     // A function inside a function costs four times as much a row.
     rule: "functions that make json text call no other function of ours",
+    // Finds the name of another function, followed by a parenthesis, in the function's text.
     offenders: `select json.proname as name from ${functions} json join ${functions} other on other.proname <> json.proname
       where json.proname like '%\\_json' and pg_get_functiondef(json.oid) ~ ('\\m' || other.proname || '\\s*\\(')`,
     breach: {

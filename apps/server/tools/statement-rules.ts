@@ -115,6 +115,7 @@ const statementRules: readonly StatementRule[] = [
     breaks: (_, modifications, __, name) =>
       name !== "" &&
       !unrecorded.has(name) &&
+      // Where stations are deleted, so is their history; any other modification writes it.
       modifications.some(
         ({ verb, table }) =>
           table === "stations" &&
@@ -202,7 +203,10 @@ const verbs: Readonly<Record<string, Modification["verb"]>> = {
   "delete from": "delete",
 };
 
-/** Returns the modifications of a statement: the statement itself, and the steps of its `with`. */
+/**
+ * Returns the modifications of a statement: the statement itself, and the steps of its `with`. A step ends at its closing
+ * parenthesis, before the end of the text.
+ */
 function modificationsOf(text: string): Modification[] {
   // The look-behind leaves out `for update`, `for no key update` and `on conflict … do update`.
   const starts = text.matchAll(/(?<!\bfor |\bdo |\bno key )\b(insert into|update|delete from)\s+(\w+)/g);

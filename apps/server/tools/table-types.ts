@@ -92,7 +92,7 @@ ${generated.join("")}} as const;
 `;
 }
 
-/** PostgreSQL breaks the lines of longer expressions. */
+/** Joins the lines into which PostgreSQL breaks a longer expression. */
 function onOneLine(expression: string): string {
   return expression.trim().replaceAll(/\s+/g, " ");
 }
@@ -109,7 +109,10 @@ function renderColumn(column: Column): string {
   return `    readonly ${column.name}: ${type}${column.is_nullable && type !== "unknown" ? " | null" : ""};\n`;
 }
 
-/** Returns the texts that `check (column in ('…', '…'))` allows, as a union; undefined without such a check. */
+/**
+ * Returns the texts that `check (column in ('…', '…'))` allows, as a union; undefined without such a check. PostgreSQL gives
+ * the check as `= ANY (ARRAY['…'::text, '…'::text])`, or as `= '…'::text` if it allows only one text.
+ */
 function allowedTexts({ type, checks }: Column): string | undefined {
   if (type !== "text") return undefined;
   for (const check of checks) {

@@ -18,7 +18,7 @@ export function programForPages() {
 /** Lists every command that does something. */
 export function leavesOf(command: Command, words: readonly string[] = []): Leaf[] {
   const below = command.commands.flatMap((each) => leavesOf(each, [...words, each.name()]));
-  // Nothing public says whether a command with commands below it does something by itself, as `migrate` does.
+  // Commander has no public property that says whether a command with subcommands does something itself, as `migrate` does.
   const doesSomething = Reflect.get(command, "_actionHandler") !== null;
   return below.length === 0 || (doesSomething && words.length > 0) ? [{ words, command }, ...below] : below;
 }

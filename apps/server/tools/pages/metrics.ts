@@ -122,7 +122,7 @@ export function metricsIn(text: string): ShownMetric[] {
   );
 }
 
-/** Lists the labels of a metric and the values they have. */
+/** Lists the labels of a metric and the values they have, without `le`, the upper bound of a histogram's bucket. */
 export function labelsOf(text: string, name: string): Map<string, Set<string>> {
   const labels = new Map<string, Set<string>>();
   for (const [, pairs] of text.matchAll(new RegExp(`^${name}(?:_bucket)?{(.*)} `, "gm"))) {

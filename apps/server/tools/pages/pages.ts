@@ -1,4 +1,4 @@
-/* The pages with tables that are made from the code: each between two comments that name it. */
+/* The pages of docs/ with a table or list that is made from the code. It stands between two comments on its page. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checksText } from "./checks.ts";
@@ -8,7 +8,7 @@ import { variablesText } from "./variables.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 
-/** Tables by the page that has them, from the root of the repository. */
+/** The function that makes each page's table or list, by the page's path from the root of the repository. */
 const SECTIONS: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/commands.md": commandsText,
   "docs/configuration.md": variablesText,
@@ -28,7 +28,7 @@ export interface GeneratedPage {
 
 const GENERATED = /(<!-- generated: .* -->\n)[^]*(<!-- \/generated -->)/;
 
-/** @param page its path from the root of the repository */
+/** Reads a page and makes its table anew. @param page its path from the root of the repository */
 export async function generatedPage(page: string): Promise<GeneratedPage> {
   const file = join(root, page);
   const text = await readFile(file, "utf8");
