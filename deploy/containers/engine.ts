@@ -15,7 +15,7 @@ const GROUP = "bikeshare-containers";
 /** The address of slirp4netns's name server, which forwards to the name server of this machine. */
 const NAME_SERVER = "10.0.2.3";
 
-/** A separate Docker engine, in which the commands of the page are run. */
+/** A separate Docker engine, in which the commands of docs/containers.md are run. */
 export class Engine {
   readonly #daemon: ChildProcess;
   readonly #network: ChildProcess;
@@ -86,6 +86,7 @@ export class Engine {
     const groups = inGroups
       .filter((entry) => entry.isDirectory())
       .map(({ parentPath, name }) => join(parentPath, name));
+    // Longer paths first: a group cannot be removed before the groups inside it.
     for (const group of groups.toSorted((one, other) => other.length - one.length)) rmdirSync(group);
     rmSync(this.root, { recursive: true, force: true });
   }

@@ -59,7 +59,10 @@ function makeDebian(directory: string): void {
   );
 }
 
-/** Copies the Node.js that runs this program. @returns the argument that the build needs */
+/**
+ * Copies the Node.js that runs this program, and the certificate authorities that this machine trusts in addition to the
+ * public ones. @returns the build's argument for such authorities; empty if there are none
+ */
 function addNode(directory: string, name: string): string {
   if (!name.startsWith(`node:${process.versions.node}-`)) throw new Error(`${name} is not Node.js ${process.version}.`);
   cpSync(process.execPath, join(directory, "node"));

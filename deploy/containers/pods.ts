@@ -53,8 +53,8 @@ interface Pod {
 const DATABASE_URL = "postgres://bikeshare:password@postgres:5432/bikeshare";
 
 /**
- * Runs the pods in the order in which the page applies them. @param clone the clone in which the page's commands have
- * created secrets.json
+ * Runs the pods in the order in which docs/containers.md applies them, and checks each. @param clone the clone in which the
+ * page's commands have created secrets.json
  */
 export async function podsRun(
   engine: Engine,
@@ -66,12 +66,7 @@ export async function podsRun(
     .map((document) => document.toJS() as Manifest);
   const variables = manifests.find(({ kind }) => kind === "ConfigMap")?.data ?? {};
   const start = (pod: Pod) => startPod(engine, pod, variables, join(clone, "secrets.json"));
-  const podsOf = (kind: string): readonly Pod[] =>
-    manifests.flatMap(({ kind: its, metadata: { name }, spec: { replicas = 1, template } = {} }) =>
-      its !== kind || template === undefined
-        ? []
-        : Array.from({ length: replicas }, (_, index) => ({ name: `pod-${name}-${index}`, spec: template.spec })),
-    );
+  const podsOf = (kind: string) => manifests.filter((manifest) => manifest.kind === kind).flatMap(replicasOf);
 
   await startDatabases(engine, clone, images);
   for (const job of podsOf("Job")) {
@@ -88,6 +83,16 @@ export async function podsRun(
   }
   await backupIsGood(engine, "pod-bikeshare-backup-0");
   for (const pod of pods) await stopsInTime(engine, pod);
+}
+
+/** Returns the pods of a Deployment or a Job. */
+function replicasOf({ metadata, spec }: Manifest): Pod[] {
+  const template = spec?.template;
+  if (template === undefined) return [];
+  return Array.from({ length: spec?.replicas ?? 1 }, (_, index) => ({
+    name: `pod-${metadata.name}-${index}`,
+    spec: template.spec,
+  }));
 }
 
 /**

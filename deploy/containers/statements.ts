@@ -31,12 +31,12 @@ export async function longestStatementsAreListed(engine: Engine, clone: string):
  * @param act something that adds an entry
  */
 export async function auditLogIsGivenAway(engine: Engine, clone: string, act: () => Promise<unknown>): Promise<void> {
-  const acts = async () => Number(await psql(engine, "bikeshare", "select count(*) from audit_log"));
+  const countEntries = async () => Number(await psql(engine, "bikeshare", "select count(*) from audit_log"));
   const erase = "grant delete on audit_log to bikeshare; delete from audit_log;";
   await psql(engine, "bikeshare", `begin; ${erase} rollback;`);
   await psql(engine, "postgres", sqlOf(clone, "commands.md", "Audit log"));
   await assert.rejects(psql(engine, "bikeshare", erase), /permission denied for table audit_log/);
-  const before = await acts();
+  const before = await countEntries();
   await act();
-  assert.ok((await acts()) > before);
+  assert.ok((await countEntries()) > before);
 }

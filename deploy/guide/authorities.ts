@@ -1,6 +1,6 @@
 /*
- * Certificate authorities that every machine trusts. One signs for simulated servers of others. The other signs for anybody
- * who answers its ACME challenge, as Let's Encrypt does.
+ * Certificate authorities that every machine of the walk (walk.ts) trusts. One signs for simulated servers of others. The
+ * other signs for anybody who answers its ACME challenge, as Let's Encrypt does.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/* Sends requests as partners do: over TLS, to a chosen node. */
+/* Sends requests as partners do: over TLS, to a chosen one of the two nodes of docs/two-nodes.md. */
 import { randomUUID } from "node:crypto";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";

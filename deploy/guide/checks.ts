@@ -9,6 +9,7 @@ import { ADDRESSES } from "./machines.ts";
 
 /** Steps that run before the first command below a heading. */
 export const preparations: Readonly<Record<string, Check>> = {
+  // The upgrade of the page before, docs/operations.md, has published the newer version of the server.
   "Names and addresses": async ({ world }) => world.retract(),
   "Scheduled backups": fillWithRides,
   Upgrades: async (context) => {
@@ -19,7 +20,7 @@ export const preparations: Readonly<Record<string, Check>> = {
   "People, a partner and keys": async ({ found, outside }) => {
     found.set("deliveries", outside.deliveries.length);
   },
-  // Waits until Prometheus has scraped all processes. A failure shows which are missing.
+  // Waits until Prometheus has scraped all six processes (a value of "1" each). A failure shows which are missing.
   "To see an alert": ({ machines: { c } }) =>
     c.until(`${ASK_UP} | tee /dev/stderr | grep -q '\\(.*"1"\\]\\)\\{6\\}'`, 120_000).then(() => undefined),
 };
@@ -190,12 +191,9 @@ async function runsVersion({ machines: { a, b }, found }: Context, expected: "ne
   for (const node of [a, b])
     for (const unit of UNITS.split(" ")) {
       const pid = await node.run(`systemctl show --property MainPID --value ${unit}`);
-      running.add(
-        (await node.run(`tr '\\0' ' ' < /proc/${pid}/cmdline; readlink /proc/${pid}/exe`)).replace(
-          /^.*\n?.*(\/opt\/bikeshare\/[^/]+)\/.*$/s,
-          "$1",
-        ),
-      );
+      const program = await node.run(`tr '\\0' ' ' < /proc/${pid}/cmdline; readlink /proc/${pid}/exe`);
+      // Keeps the directory of the version, which is the last such path in the text.
+      running.add(program.replace(/^.*\n?.*(\/opt\/bikeshare\/[^/]+)\/.*$/s, "$1"));
     }
   assert.equal(running.size, 1, [...running].join());
   const [version] = running;

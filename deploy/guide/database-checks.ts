@@ -134,7 +134,10 @@ async function archiveOfThree({ machines: { db } }: Context): Promise<void> {
   assert.ok(left.length > 0 && left.every((segment) => segment > first), `${first} is still among ${left.join()}`);
 }
 
-/** Ends the machine of the primary while stations are created, and compares what the standby has with what was answered. */
+/**
+ * Ends the machine of the primary, which is db2 after "Changing places", while stations are created. Compares what the
+ * standby has with what was answered.
+ */
 async function losePrimary(context: Context): Promise<void> {
   const { db, db2 } = context.machines;
   const writes = writesOf(context);

@@ -1,4 +1,7 @@
-/* Creates empty Debian machines with debootstrap and systemd-nspawn, on a network bridge of this machine. */
+/*
+ * Creates empty Debian machines with debootstrap and systemd-nspawn, on a network bridge of this machine. The walk (walk.ts)
+ * runs the commands of the operator's pages on them.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -62,7 +62,10 @@ export function readOperationsPages(): readonly PageBlock[] {
   return PAGES.flatMap((page) => blocksOf(readFileSync(join(root, page), "utf8")).map((block) => ({ ...block, page })));
 }
 
-/** Returns the machines that the first line names: `# On a, b and c: the reason` names three. */
+/**
+ * Returns the machines that the first line names: `# On a, b and c: the reason` names three, `# On a, then b` names two.
+ * Empty if a word of the list is no machine.
+ */
 function machinesOf(commands: string): readonly MachineName[] {
   const [, names = ""] = /^# On ((?:\w+(?:, (?:then )?| and )?)+)(?::|$)/m.exec(commands.split("\n")[0] ?? "") ?? [];
   const words = names.split(/,? (?:and|then) |, /).filter((word) => word !== "");

@@ -80,6 +80,7 @@ async function follow(): Promise<void> {
       console.error(failure);
       const next = await askForStep(index, steps.length);
       if (next === undefined) throw failure;
+      // The loop adds 1.
       index = next - 1;
       steps = await readSteps();
     }
