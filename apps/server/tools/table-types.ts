@@ -110,8 +110,8 @@ function renderColumn(column: Column): string {
 }
 
 /**
- * Returns the texts that `check (column in ('…', '…'))` allows, as a union; undefined without such a check. PostgreSQL gives
- * the check as `= ANY (ARRAY['…'::text, '…'::text])`, or as `= '…'::text` if it allows only one text.
+ * Returns the texts that `check (column in ('…', '…'))` allows, as a union; undefined without such a check. PostgreSQL
+ * writes the check as `= ANY (ARRAY['…'::text, '…'::text])`, or as `= '…'::text` if it allows only one text.
  */
 function allowedTexts({ type, checks }: Column): string | undefined {
   if (type !== "text") return undefined;

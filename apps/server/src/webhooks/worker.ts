@@ -160,7 +160,8 @@ class OpenSystems {
   }
 
   /**
-   * Opens new systems, and closes sandboxes that nobody uses any more: each costs some statements a second.
+   * Reads the faults of sandboxes, opens new systems, and closes sandboxes that nobody uses any more: each open system costs
+   * some statements a second.
    * @returns the milliseconds to pause afterwards
    */
   async follow(): Promise<number> {

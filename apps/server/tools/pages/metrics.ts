@@ -66,8 +66,13 @@ function watchSampled(metrics: ReadableMetrics): void {
   watchFeedAges(metrics.registry, () =>
     Promise.resolve([
       {
-        ...{ systemId: "main", source: "gbfs", feed: "station_status" },
-        ...{ ageMs: 1, failingMs: 0, dataAgeMs: 1, staleness: undefined },
+        systemId: "main",
+        source: "gbfs",
+        feed: "station_status",
+        ageMs: 1,
+        failingMs: 0,
+        dataAgeMs: 1,
+        staleness: undefined,
       },
     ]),
   );

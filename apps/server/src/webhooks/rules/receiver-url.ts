@@ -140,7 +140,7 @@ function isThisMachine(url: URL): boolean {
  */
 function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined {
   const isPlain = url.protocol === "http:";
-  const addresses = isLoopbackName(url.hostname) ? loopbackAddresses : [literalAddress(url)].filter(isText);
+  const addresses = knownAddresses(url);
   // The addresses of a name are judged later. Plain http can only succeed there if the operator has named a network.
   if (addresses.length === 0) return isPlain && rules.allowNetworks.networks.length === 0 ? refusePlain() : undefined;
 
@@ -151,8 +151,11 @@ function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined
   return refused === undefined ? refusePlain() : refuse("address", `${refused.message} ${howToAllow}`);
 }
 
-function isText(value: string | undefined): value is string {
-  return value !== undefined;
+/** Returns the addresses of a URL's host that are known without DNS; empty: the host is another name than localhost. */
+function knownAddresses(url: URL): readonly string[] {
+  if (isLoopbackName(url.hostname)) return loopbackAddresses;
+  const literal = literalAddress(url);
+  return literal === undefined ? [] : [literal];
 }
 
 function refusePlain(): UrlVerdict {

@@ -68,8 +68,8 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
     const verdict = judge(request.url);
     if (!verdict.ok) {
       const failure = verdict.reason === "address" ? "address_refused" : "url_refused";
-      const sent = notSent(describeFailure(failure, verdict.message));
-      return report(sent, { sentHeaders: [], clock, totalMs: monotonic() - startedAt });
+      const result = notSent(describeFailure(failure, verdict.message));
+      return report(result, { sentHeaders: [], clock, totalMs: monotonic() - startedAt });
     }
     const { sentHeaders, bytes } = composeRequest(verdict.url, request);
     const result = await transport.send(verdict.url, bytes, startedAt);

@@ -99,7 +99,7 @@ function pauseDetail({ about, partnerId, endpointId }: FailureNotice): {
   readonly reason?: string;
   readonly resume?: string;
 } {
-  if (about === 25 || about === 50) return {};
+  if (isWarning(about)) return {};
   return {
     reason: pauseDescriptions[about],
     resume: `bikeshare webhooks resume --partner ${partnerId} --endpoint ${endpointId}`,
@@ -167,14 +167,18 @@ const DAY_MS = 24 * HOUR_MS;
 export function failureMail(notice: FailureNotice): FailureMail {
   const { about } = notice;
   const host = URL.parse(notice.url)?.host ?? "your address";
-  const sections =
-    about === 25 || about === 50
-      ? [failing(notice, host), `What happens next: ${nextSteps(notice)}`, whatToDo(notice), whereToFindOut(notice)]
-      : [paused[about](notice, host), HELD, whatToDo(notice), howToGoOn(notice), whereToFindOut(notice)];
+  const sections = isWarning(about)
+    ? [failing(notice, host), `What happens next: ${nextSteps(notice)}`, whatToDo(notice), whereToFindOut(notice)]
+    : [paused[about](notice, host), HELD, whatToDo(notice), howToGoOn(notice), whereToFindOut(notice)];
   return {
-    subject: about === 25 || about === 50 ? `Webhooks to ${host} are failing` : `Webhooks to ${host} are paused`,
+    subject: isWarning(about) ? `Webhooks to ${host} are failing` : `Webhooks to ${host} are paused`,
     text: `${sections.join("\n\n")}\n`,
   };
+}
+
+/** Tells whether a notice warns of a pause that is to come; false: the endpoint is paused. */
+function isWarning(about: FailureNotice["about"]): about is 25 | 50 {
+  return about === 25 || about === 50;
 }
 
 /** Returns the section about failures: since when, how many, and the last one. */
