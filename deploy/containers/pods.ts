@@ -49,8 +49,10 @@ interface Pod {
   readonly spec: PodSpec;
 }
 
-/** The value in the Secret that the operator creates by hand. */
-const DATABASE_URL = "postgres://bikeshare:password@postgres:5432/bikeshare";
+/** The values in the Secret that the operator creates by hand. */
+const SECRET_VALUES: Readonly<Record<string, string>> = {
+  DATABASE_URL: "postgres://bikeshare:password@postgres:5432/bikeshare",
+};
 
 /**
  * Runs the pods in the order in which docs/containers.md applies them, and checks each. @param clone the clone in which the
@@ -123,8 +125,8 @@ async function startPod(
 ): Promise<void> {
   const { containers, securityContext: account, volumes } = spec;
   const [container] = containers;
-  // A variable without a value comes from the Secret. The only one is DATABASE_URL.
-  const values = container.env.map((each) => [each.name, each.value ?? { DATABASE_URL }[each.name]] as const);
+  // A variable without a value comes from the Secret.
+  const values = container.env.map((each) => [each.name, each.value ?? SECRET_VALUES[each.name]] as const);
   const options = [`--user ${account.runAsUser}:${account.runAsGroup}`, `--group-add ${account.fsGroup}`];
   options.push(`--memory ${quantity(container.resources.limits.memory)}`);
   for (const [key, value] of Object.entries({ ...variables, ...Object.fromEntries(values) }))

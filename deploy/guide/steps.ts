@@ -22,11 +22,15 @@ interface Step {
 /** Reads the present version of the pages and checks, which may change during a walk. */
 export async function readSteps(): Promise<readonly Step[]> {
   const now = Date.now();
-  const ours = (await import(`./checks.ts?${now}`)) as typeof Checks;
+  const twoNodes = (await import(`./checks.ts?${now}`)) as typeof Checks;
   const databases = (await import(`./database-checks.ts?${now}`)) as typeof DatabaseChecks;
   const single = (await import(`./one-machine-checks.ts?${now}`)) as typeof OneMachineChecks;
-  const preparations = { ...single.oneMachinePreparations, ...ours.preparations, ...databases.databasePreparations };
-  const checks = { ...single.oneMachineChecks, ...ours.checks, ...databases.databaseChecks };
+  const preparations = {
+    ...single.oneMachinePreparations,
+    ...twoNodes.preparations,
+    ...databases.databasePreparations,
+  };
+  const checks = { ...single.oneMachineChecks, ...twoNodes.checks, ...databases.databaseChecks };
   const steps: Step[] = [];
   const blocks = readOperationsPages();
   for (const [index, block] of blocks.entries()) {
