@@ -7,6 +7,8 @@ import { namedObject } from "./named-object.ts";
 import { pagingQuery } from "./paging.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "./values.ts";
 
+/* Webhook deliveries as partners read them. console/deliveries.ts has them as the dashboard shows them, in more detail. */
+
 /** The states of a delivery. */
 export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
 

@@ -19,6 +19,7 @@ export function deprecationHeaders({ since, sunset, successor }: Deprecation): R
   const links = [`<${REFERENCE}>; rel="deprecation"; type="text/html"`];
   if (successor !== undefined) links.push(`<${pathOf(successor)}>; rel="successor-version"`);
   return {
+    // RFC 9745 writes a date as `@` and seconds since 1970.
     deprecation: `@${Date.parse(since) / 1_000}`,
     sunset: new Date(sunset).toUTCString(),
     link: links.join(", "),

@@ -73,7 +73,7 @@ export const errors = {
   503: errorBody,
 };
 
-/** The further errors of a list that can be followed from a checkpoint. */
+/** The further errors of a list that can be followed from a checkpoint: a mark of how far a client has read the changes. */
 export const followingErrors = { 410: errorBody };
 
 /** The further errors of an endpoint that takes a body or an `Idempotency-Key`. */

@@ -196,7 +196,8 @@ export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCod
 
 /**
  * Codes that the OpenAPI document for partners does not name: of the dashboard, the operator, sandboxes, MDS and
- * downloads. It names `system_ended` of the public feeds, because it names all codes of a status but those of 409.
+ * downloads. It does name `system_ended`, of the public feeds: the responses with a status other than 409 list nearly all
+ * codes of that status (openapi/responses.ts).
  */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",

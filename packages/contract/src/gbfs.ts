@@ -77,6 +77,7 @@ function feedEndpoint<const Path extends `/gbfs/${string}`, Parameters extends z
 export const gbfsContract = c.router(
   {
     versions: feedEndpoint("/gbfs/gbfs_versions.json", "GBFS versions", {}),
+    // `feed` covers the next two as well. As endpoints of their own, they are in the OpenAPI document with their paths.
     feed23: feedEndpoint("/gbfs/2.3/:feed", "A GBFS 2.3 feed", { feed }),
     feed30: feedEndpoint("/gbfs/3.0/:feed", "A GBFS 3.0 feed", { feed }),
     feed: feedEndpoint("/gbfs/:version/:feed", "A GBFS feed of any version", { version, feed }),

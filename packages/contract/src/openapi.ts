@@ -269,6 +269,7 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
   const { scope } = metadata;
   const parameters = operation.parameters ?? [];
   const isPaged = parameters.some((parameter) => "name" in parameter && parameter.name === "cursor");
+  const isAnyScopeEnough = scope === "any" || scope === "sandbox";
   const { deprecated } = metadata;
   const notice = deprecated && describeDeprecation(deprecated);
   const texts = [
@@ -290,7 +291,7 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
       isConditional,
       isDeprecated: deprecated !== undefined,
     }),
-    security: scope === "none" ? [] : [{ [SCHEME]: scope === "any" || scope === "sandbox" ? [] : [scope] }],
+    security: scope === "none" ? [] : [{ [SCHEME]: isAnyScopeEnough ? [] : [scope] }],
   };
 }
 

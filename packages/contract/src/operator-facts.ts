@@ -4,6 +4,11 @@ import { describedFactsOf, describedListOf, factChangesOf, removedFacts } from "
 import type { FactKind } from "./gbfs/facts.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 
+/*
+ * Endpoints with which the operator's backend sets facts: what GBFS publishes besides the state of stations and bikes, such
+ * as names, prices and zones.
+ */
+
 const metadata = { scope: "operator" } as const satisfies EndpointMetadata;
 const changing = {
   ...metadata,

@@ -24,6 +24,7 @@ export * from "./sandbox-resources.ts";
 const c = initContract();
 
 const metadata = { scope: "sandbox" } as const satisfies EndpointMetadata;
+/** For endpoints at which a repeated request has its effect again, so that clients must not retry it by themselves. */
 const repeats = { ...metadata, repeats: true } as const satisfies EndpointMetadata;
 /** Errors when the city lacks what a command needs, such as a free bike. */
 const cityConflicts = [

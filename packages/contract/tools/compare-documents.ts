@@ -55,7 +55,8 @@ function compareOperation(old: Operation, now: Operation, comparison: Comparison
   if (old.operationId !== now.operationId) breaks.push({ location, rule: `its name was ${old.operationId}` });
   const { "x-required-scope": needed } = old;
   const { "x-required-scope": scope } = now;
-  if (!isLetIn(needed, scope)) breaks.push({ location, rule: `it needed the scope ${needed} and needs ${scope}` });
+  if (!acceptsSameKeys(needed, scope))
+    breaks.push({ location, rule: `it needed the scope ${needed} and needs ${scope}` });
   const { "x-item-errors": codes = [] } = now;
   for (const code of old["x-item-errors"] ?? [])
     if (!codes.includes(code)) breaks.push({ location, rule: `the error code ${code} of an item is gone` });
@@ -65,8 +66,11 @@ function compareOperation(old: Operation, now: Operation, comparison: Comparison
   return breaks;
 }
 
-/** Tells whether every key with the scope needed before also has the new `scope`. `any`: a partner's key with any scope; `none`: no key. */
-function isLetIn(needed: string | undefined, scope: string | undefined): boolean {
+/**
+ * Tells whether every key that was accepted with the scope `needed` before is accepted with `scope` now. `any`: a partner's
+ * key with any scopes; `none`: no key is needed.
+ */
+function acceptsSameKeys(needed: string | undefined, scope: string | undefined): boolean {
   if (scope === needed || scope === "none") return true;
   return scope === "any" && needed !== "none" && needed !== "operator";
 }

@@ -37,10 +37,11 @@ export function compareSchemas(earlier: Located, later: Located, context: Contex
   return context.sender === "client" ? fit(earlier, later, context, location) : fit(later, earlier, context, location);
 }
 
-/** The names of the schemas that are the same in both documents, with all that they refer to. */
+/** Returns the names of the schemas that are the same in both documents, with all that they refer to. */
 export function unchangedSchemas(before: Schemas, after: Schemas): ReadonlySet<string> {
   const equal = Object.keys(before).filter((name) => JSON.stringify(before[name]) === JSON.stringify(after[name]));
   const unchanged = new Set(equal);
+  // A schema that refers to a changed one is changed too. Repeats until no more names are removed.
   for (let size = -1; size !== unchanged.size;) {
     size = unchanged.size;
     for (const name of unchanged)
@@ -96,13 +97,11 @@ function membersOf({ schema, schemas }: Located): Schema[] {
   }
   // One alternative for each combination of the parts: a choice of `anyOf`, a choice of `oneOf`, and all of `allOf`.
   const unions = [anyOf, oneOf, ...asList(allOf).map((part) => [part])].filter((union) => union !== undefined);
-  const whole = unions.reduce<Schema[]>(
-    (members, union) =>
-      members.flatMap((member) =>
-        asList(union).flatMap((part) => membersOf({ schema: part, schemas }).map((other) => merge(member, other))),
-      ),
-    [rest],
-  );
+  let whole: Schema[] = [rest];
+  for (const union of unions) {
+    const choices = asList(union).flatMap((part) => membersOf({ schema: part, schemas }));
+    whole = whole.flatMap((member) => choices.map((choice) => merge(member, choice)));
+  }
   return whole.flatMap((member) =>
     Array.isArray(member["type"]) ? member["type"].map((type: unknown) => ({ ...member, type })) : [member],
   );

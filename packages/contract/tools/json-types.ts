@@ -64,8 +64,10 @@ export function jsonTypes(
   }
   const open = "/** Values of a set that grows: those known today, and any other. */\n" + OPEN;
   const texts = declarations.map((declaration) => declare(declaration, { objects, enums }));
+  // The other file declares `Open`, which is imported from there.
   if (imported) return [heading, importOf(imported), ...texts].join("\n\n") + "\n";
-  return [heading, ...(texts.some((text) => text.includes("Open<")) ? [open] : []), ...texts].join("\n\n") + "\n";
+  const usesOpen = texts.some((text) => text.includes("Open<"));
+  return [heading, ...(usesOpen ? [open] : []), ...texts].join("\n\n") + "\n";
 }
 
 function importOf({ from, declarations }: Imported): string {

@@ -3,7 +3,10 @@ import { noQuery } from "../endpoint.ts";
 import { identifierParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
-/** A field that the service gives an agency (a partner that reads by MDS), or that its requirements file asks for or disallows. */
+/**
+ * A field that the service gives an agency (a city that reads by the Mobility Data Specification, MDS), or that the agency's
+ * requirements file asks for or disallows.
+ */
 const fieldAnswer = z
   .object({
     field: z.string(),
@@ -44,7 +47,10 @@ const requirementAnswers = z
   .strict();
 export type RequirementAnswers = z.infer<typeof requirementAnswers>;
 
-/** The HTTP status that the agency gets when it requests the events of an hour, or the report of a month. */
+/**
+ * The HTTP status that the agency gets when it requests the events of an hour, or the report of a month. 202: reports of the
+ * hour may still arrive. 404: the hour or month is not over, or too long ago.
+ */
 const answered = z.union([z.literal(200), z.literal(202), z.literal(404)]);
 
 const shownAgency = z

@@ -49,6 +49,7 @@ export type Delivery = z.infer<typeof delivery>;
 export const filterFields = {
   status: z.enum([...deliveryStatus.options, "failing", "unsuccessful"]).optional(),
   event: identifierParam.optional(),
+  /** An HTTP status such as `404`, or a class such as `4xx`. */
   code: z
     .string(givenOnce())
     .regex(/^[1-5](\d\d|xx)$/, issueText("httpCode"))

@@ -27,7 +27,10 @@ export type SignInNotice = z.infer<typeof signInNotice>;
 /** Maximum characters of the path of the page that opens after a sign-in. */
 const MAX_NEXT_LENGTH = 500;
 
-/** The path of a page, without `/dashboard`. It must be a path, so that the redirect cannot lead to another site. */
+/**
+ * The path of a page, without `/dashboard`. It must be a path, so that the redirect cannot lead to another site, as `//host`
+ * and `/\host` would.
+ */
 export const nextPage = z
   .string()
   .max(MAX_NEXT_LENGTH, issueText("tooLong", { limit: MAX_NEXT_LENGTH }))

@@ -103,6 +103,7 @@ const keyRequest = z
     message: "must name what a partner's key may do; an operator key takes none",
   });
 
+/** Returns the endpoints that change one key, for the pages of a partner or of the operator. */
 function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(
   base: Base,
   pathParams: z.ZodObject<Shape, "strip">,

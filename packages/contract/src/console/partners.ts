@@ -59,7 +59,7 @@ const removed = z
     partner: shownPartner,
     revoked_keys: z.number().int().min(0),
     cancelled_reservations: z.number().int().min(0),
-    endpoint_removed: z.boolean(),
+    endpoint_removed: z.boolean().describe("Whether `endpoints_removed` is above 0"),
     endpoints_removed: z.number().int().min(0),
     unsent_deliveries: z.number().int().min(0),
   })

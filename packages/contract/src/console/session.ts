@@ -51,7 +51,10 @@ export const personName = z
   .max(MAX_PERSON_NAME, issueText("tooLong", { limit: MAX_PERSON_NAME }))
   .refine(isPlainName, issueText("plainName"));
 
-/** A person's mail address. It is not checked any further: only a mail that arrives proves one. */
+/**
+ * A person's mail address: two parts without spaces, control characters, or characters with a meaning in a mail's headers.
+ * It is not checked any further: only a mail that arrives proves one.
+ */
 export const emailAddress = z
   .string()
   .max(MAX_MAIL_ADDRESS, issueText("tooLong", { limit: MAX_MAIL_ADDRESS }))

@@ -87,7 +87,7 @@ export type ShownUpload = z.infer<typeof shownUpload>;
 const base = "/console/v1/systems/:system_id/uploads";
 const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 const zone = z.string().min(1).max(MAX_TIME_ZONE);
-const place = z
+const position = z
   .string(givenOnce())
   .regex(/^\d{1,12}$/, "must be a number of bytes")
   .describe("The position of the part’s first byte in the file");
@@ -132,7 +132,7 @@ export const uploadEndpoints = {
     // A file is sent in hundreds of parts. Each costs 1, as a read does; other changes cost more.
     metadata: { ...consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: 1 }), takesBytes: true as const },
     pathParams: systemItemPath,
-    query: z.object({ start: place, is_last: z.enum(["true", "false"], givenOnce()) }).strict(),
+    query: z.object({ start: position, is_last: z.enum(["true", "false"], givenOnce()) }).strict(),
     body: z.instanceof(Uint8Array),
     responses: { 200: shownUpload, ...changeErrors },
   },

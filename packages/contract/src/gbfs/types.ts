@@ -1,3 +1,5 @@
+// The types of GBFS fields and their versions. feeds.ts describes every feed with them, and facts.ts every fact.
+
 /** Every version of GBFS that the service reads or checks, oldest first. */
 export const gbfsVersions = ["1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "3.0", "3.1-RC3"] as const;
 

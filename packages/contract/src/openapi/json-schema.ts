@@ -75,6 +75,7 @@ function withSubschemas(schema: JsonSchema, additions: Additions): JsonSchema {
         converted[keyword] = convert(value);
         break;
       case "additionalProperties":
+        // A boolean is left out of what we send: `false` would forbid the fields that we add over time.
         if (typeof value !== "boolean" || additions === "as-written") converted[keyword] = convert(value);
         break;
       case "allOf":
