@@ -1,3 +1,4 @@
+/* Reads the records of CSV files of any size, such as trip files, in little memory. */
 import { StringDecoder } from "node:string_decoder";
 
 /**
@@ -140,13 +141,16 @@ function readRecord(text: string, start: number, isLast: boolean): CsvRecord | u
       fields.push(text.slice(position, end));
     }
     const next = text.charCodeAt(end);
-    // The next field begins after the comma.
-    if (next === COMMA) position = end;
+    if (next === COMMA) {
+      // The next field begins after the comma.
+      position = end;
+      continue;
+    }
     // The piece ends here, and the next one may continue the field, a doubled quote or a CRLF. Only after a line feed the
     // record is surely complete.
-    else if (end + 1 >= text.length && !isLast) return next === LINE_FEED ? { fields, end: end + 1, lines } : undefined;
-    else
-      return { fields, end: end + (next === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED ? 2 : 1), lines };
+    if (end + 1 >= text.length && !isLast) return next === LINE_FEED ? { fields, end: end + 1, lines } : undefined;
+    const lineEndLength = next === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED ? 2 : 1;
+    return { fields, end: end + lineEndLength, lines };
   }
 }
 

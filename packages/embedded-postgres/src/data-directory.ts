@@ -3,6 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedPostgresError, isRoot, makeDirectory, systemCode } from "./operating-system.ts";
 
+/* Makes the data directory, and the locks on files in it by which processes share one PostgreSQL. */
+
 /** Makes the data directory if it is missing, and returns its path without symbolic links. */
 export async function ensureDataDir(dataDir: string): Promise<string> {
   // Root makes it 0711, because PostgreSQL's account must pass through it. Every file with a secret is 0600 in any case.

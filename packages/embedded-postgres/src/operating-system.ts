@@ -4,6 +4,11 @@ import { chmod, lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/p
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 
+/*
+ * What the package needs of the operating system: accounts and programs that run as them, directories that no other account
+ * can change, and files that survive a power cut.
+ */
+
 /** The embedded PostgreSQL could not be started, joined or stopped. The message says what to do. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
