@@ -19,6 +19,7 @@ export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
  */
 export function takeLinkToken(): string | undefined {
   const { hash, pathname, search } = location;
+  // A token is 32 bytes in Base64URL, which are 43 characters.
   if (!isEmbedded || !/^#[\w-]{43}$/.test(hash)) return undefined;
   history.replaceState(history.state, "", pathname + search);
   return window.parent === window ? undefined : hash.slice(1);

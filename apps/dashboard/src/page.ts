@@ -35,7 +35,7 @@ export interface Page {
   readonly load: () => Promise<ComponentType>;
 }
 
-/** A suggestion of the palette: the page with filters set, or the page because of something on it. */
+/** A suggestion of the palette: the page with filters set, or the whole page under words for what it contains. */
 interface View {
   readonly title: string;
   /** Words besides the title by which the view is found, with spaces between them. */
@@ -86,7 +86,10 @@ export const route: IdKind = {
   address: (page, id) => withParameter(page, "q", id),
 };
 
-/** Returns an address with a parameter added to its query. (`withParameter` in pages/scope.ts changes parameters alone.) */
+/**
+ * Returns an address with a parameter added to its query. (`withParameter` in pages/scope.ts changes
+ * `URLSearchParams`.)
+ */
 export function withParameter(address: string, name: string, value: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }

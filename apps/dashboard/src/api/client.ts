@@ -68,8 +68,9 @@ interface AnyRequest {
 }
 
 /**
- * Statuses of a proxy that cannot reach the service, and of a service that starts or cannot reach its database. A service that
- * is well sends them too, for example 503 for a list that takes too long. So they do not tell whether the connection is lost.
+ * Statuses of a proxy that cannot reach the service, and of a service that starts or cannot reach its database. A
+ * healthy service sends them too, for example 503 for a list that takes too long. So they do not tell whether the
+ * connection is lost.
  */
 const UNAVAILABLE_STATUSES = [502, 503, 504];
 

@@ -14,12 +14,12 @@ interface ReadingOptions {
 
 /** Returns the step at which the reader is, the range that they are selecting, and the event handlers. */
 export function useReading({ layout, times, onRange }: ReadingOptions) {
-  const [read, setAt] = useState<number>();
+  const [lastAt, setAt] = useState<number>();
   // The step at which a selection began. The selected range lies between it and the step at which the reader is.
   const [anchor, setAnchor] = useState<number>();
   const last = layout.count - 1;
-  // The chart may show fewer steps now than when the reader was at step `read`.
-  const at = read === undefined || read > last ? undefined : read;
+  // The chart may show fewer steps now than when the reader moved to step `lastAt`.
+  const at = lastAt === undefined || lastAt > last ? undefined : lastAt;
   const isChosen = at !== undefined && anchor !== undefined && anchor !== at;
   const range = isChosen ? { from: Math.min(at, anchor), to: Math.max(at, anchor) } : undefined;
   const reading: Reading = {
@@ -36,17 +36,21 @@ export function useReading({ layout, times, onRange }: ReadingOptions) {
     },
     choose: () => {
       setAnchor(undefined);
-      const [from, end] = [times[range?.from ?? -1], times[(range?.to ?? last) + 1]];
-      // Without a selection, the index is -1.
-      if (from === undefined) return;
-      // No step follows the last one, so its end is computed from the length of the step before.
-      onRange?.(
-        from,
-        end ?? new Date(2 * Date.parse(times[last] ?? "") - Date.parse(times[last - 1] ?? "")).toISOString(),
-      );
+      if (range === undefined) return;
+      const from = times[range.from];
+      if (from !== undefined) onRange?.(from, endOfStep(times, range.to));
     },
   };
   return { at, range, handlers: { ...keyHandlers(reading), ...usePointerHandlers(reading) } };
+}
+
+/** Returns the end of a step, which is the start of the next one. The last step is as long as the one before it. */
+function endOfStep(times: readonly string[], index: number): string {
+  const next = times[index + 1];
+  if (next !== undefined) return next;
+  const start = Date.parse(times[index] ?? "");
+  const lengthMs = start - Date.parse(times[index - 1] ?? "");
+  return new Date(start + lengthMs).toISOString();
 }
 
 /** Where the reader is in the chart, and the functions with which the handlers of keys and pointers move them. */

@@ -261,10 +261,14 @@ interface ValuesProps {
 }
 
 const VALUES_WIDTH_PX = 190;
+/** Pixels between the values and the vertical line at the step where the reader is. */
+const VALUES_GAP_PX = 12;
 
 /** The values at the step where the reader is. Hidden from screen readers, which read the slider's value. */
 function Values({ x, width, time, series, unit, at }: ValuesProps) {
-  const left = x + VALUES_WIDTH_PX + 14 > width ? Math.max(0, x - VALUES_WIDTH_PX - 12) : x + 12;
+  // To the right of the line, or to its left if there is no space on the right.
+  const isNearEnd = x + VALUES_WIDTH_PX + 14 > width;
+  const left = isNearEnd ? Math.max(0, x - VALUES_WIDTH_PX - VALUES_GAP_PX) : x + VALUES_GAP_PX;
   return (
     <div class="tip chart-values" aria-hidden="true" style={{ left: `${left}px` }}>
       <strong>{time}</strong>

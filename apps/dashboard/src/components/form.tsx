@@ -30,7 +30,7 @@ export function Form({ children, onSubmit, isChecked = false }: FormProps) {
 /** Moves the focus to the first field with an error. A group with an error has `data-wrong`. */
 function focusWrong(form: HTMLElement): void {
   const wrong = form.querySelector<HTMLElement>("[aria-invalid], [data-wrong] :is(input, select, textarea, button)");
-  // What the reader has closed cannot have the focus.
+  // A field inside a closed `<details>` cannot take the focus.
   wrong?.closest("details")?.setAttribute("open", "");
   wrong?.focus();
 }

@@ -13,7 +13,10 @@ export interface Column<Row> {
   /** `end` for numbers and durations. */
   readonly align?: "start" | "end";
   readonly sortable?: boolean;
-  /** Whether the column is hidden when the table is too narrow for every column and too wide for cards. */
+  /**
+   * Whether the column is hidden when the table is too narrow for every column and too wide for cards, and while the
+   * page of a row is open beside the table.
+   */
   readonly isSecondary?: boolean;
 }
 

@@ -57,7 +57,10 @@ export function Tabs({ label, tabs, selected, onSelect }: TabsProps) {
   );
 }
 
-/** Returns the index of the tab to which a key moves; undefined: the key moves to none. Past one end follows the other. */
+/**
+ * Returns the index of the tab to which a key moves; undefined: the key moves to none. The arrow keys wrap around at
+ * the ends.
+ */
 function targetOf(key: string, index: number, count: number): number | undefined {
   switch (key) {
     case "ArrowRight":

@@ -80,8 +80,8 @@ export function instantAt(wall: string): Date | undefined {
   const asUtc = Date.parse(`${wall}Z`);
   if (Number.isNaN(asUtc)) return undefined;
   const offsetAt = (ms: number) => Date.parse(`${wallTime(new Date(ms))}Z`) - ms;
-  // The offset depends on the instant, which is not known yet: it is that of a day before or, after a change, that of a day
-  // after.
+  // The zone's offset from UTC depends on the instant, which is not known yet. It is the offset of a day earlier or, if
+  // the clocks have changed in between, that of a day later. `early` and `late` are the instants by these two offsets.
   const [early, late] = [asUtc - offsetAt(asUtc - DAY_MS), asUtc - offsetAt(asUtc + DAY_MS)];
   const isShown = (ms: number) => ms + offsetAt(ms) === asUtc;
   return new Date(isShown(late) && !isShown(early) ? late : early);

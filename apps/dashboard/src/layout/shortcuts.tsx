@@ -17,7 +17,7 @@ export function Shortcuts() {
   const [isShown, setShown] = useState(false);
   const pages = useLetters();
   const [, navigate] = useLocation();
-  // Until when a letter opens a page, after the key `g`, on the clock of `Event.timeStamp`.
+  // After the key `g`: the time until which a letter opens a page, by the clock of `Event.timeStamp`.
   const goesUntil = useRef(0);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -113,19 +113,15 @@ function followLink(key: string): boolean {
 }
 
 /**
- * Moves the focus to the search box of the list. A list without one has a button that adds a filter: presses it. Returns
+ * Moves the focus to the search box of the list. In a list without one, presses the button that adds a filter. Returns
  * whether the page has either.
  */
 function focusFilter(): boolean {
-  const controls = document.querySelectorAll<HTMLElement>("main search :is(input, [data-filter=add])");
-  const [control] = [...controls].toSorted((one, other) => Number(isButton(one)) - Number(isButton(other)));
-  if (isButton(control)) control?.click();
-  else control?.focus();
-  return control !== undefined;
-}
-
-function isButton(element: Element | undefined): boolean {
-  return element instanceof HTMLButtonElement;
+  const searchBox = document.querySelector<HTMLElement>("main search input");
+  const addButton = document.querySelector<HTMLElement>("main search [data-filter=add]");
+  if (searchBox !== null) searchBox.focus();
+  else addButton?.click();
+  return searchBox !== null || addButton !== null;
 }
 
 /**
@@ -145,7 +141,10 @@ function moveRow(step: 1 | -1): boolean {
   return link !== undefined;
 }
 
-/** Closes the page of a row beside its list. Returns whether one was open. An open menu comes first: the browser closes it. */
+/**
+ * Closes the page of a row beside its list. Returns whether one was open. While a menu is open, does nothing: the
+ * browser closes the menu on this key.
+ */
 function closeItem(): boolean {
   if (document.querySelector("[popover=auto]:popover-open") !== null) return false;
   const close = document.querySelector<HTMLElement>(".split-close");

@@ -11,6 +11,7 @@ export function VisitNotice() {
   const { link } = useUrlState();
   const current = useCurrentMembership();
   const [, area, encoded = ""] = path.split("/");
+  // A membership of the operator has no partner.
   if (area !== "partners" || current?.partner_id !== null) return null;
   const id = decodeURIComponent(encoded);
   if (memberships.some(({ partner_id }) => partner_id === id)) return null;

@@ -187,6 +187,8 @@ function useScene(props: CityMapProps, hoveredId: string | undefined): Scene {
     () =>
       stations
         .map((station) => drawnStation(station, project(station)))
+        // Largest first, as `Scene` needs them. By id among equals, so that the same stations are on top after each
+        // refresh.
         .toSorted((one, other) => other.capacity - one.capacity || (one.station.id < other.station.id ? -1 : 1)),
     [stations],
   );

@@ -257,7 +257,8 @@ function stationSpacing({ scene: { area, stations }, view }: Pick<Frame, "scene"
     const next = area[(index + 1) % area.length];
     if (next !== undefined) twice += x * next.y - next.x * y;
   }
-  // One or two stations have no area: 60 pixels make their marks as large as those of stations that are far apart.
+  // One or two stations, or stations in one line, have no area: 60 pixels make their marks as large as those of
+  // stations that are far apart.
   return area.length < 3 ? 60 : Math.sqrt(Math.abs(twice) / 2 / stations.length) * view.scale;
 }
 

@@ -127,7 +127,7 @@ export function usePointers({ onPan, onPinch, onPress, onHover }: PointerActions
   const end = (event: PointerEvent) => gesture.pointers.delete(event.pointerId);
   return {
     onPointerDown: (event: PointerEvent) => {
-      // The other buttons of a mouse belong to the browser. Its menu may keep the end of their press from the page.
+      // Only the primary button: the secondary one opens the browser's menu, and the page may then get no `pointerup`.
       if (event.button !== 0) return;
       const at = { x: event.offsetX, y: event.offsetY };
       gesture.pointers.set(event.pointerId, at);

@@ -37,6 +37,7 @@ const dish = (offset: number) => {
     <>
       <circle cx="7" cy="7" r="5.25" fill="currentColor" fill-opacity="0.15" stroke="currentColor" stroke-width="1.5" />
       <path
+        // The arc below the line. It is the larger one of the circle's two arcs if the line is above the middle.
         d={`M${7 - half} ${7 + offset}A5.25 5.25 0 ${offset < 0 ? 1 : 0} 0 ${7 + half} ${7 + offset}Z`}
         fill="currentColor"
       />
