@@ -103,6 +103,7 @@ function SetupForm({ setup, isPending, onCode }: SetupFormProps) {
         label="Code"
         autocomplete="one-time-code"
         inputMode="numeric"
+        // Six digits, perhaps with a space between the third and the fourth, as some apps show them.
         maxLength={7}
         value={code}
         onInput={setCode}

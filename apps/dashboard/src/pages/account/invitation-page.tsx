@@ -65,7 +65,12 @@ export function InvitationPage() {
 interface AcceptFormProps {
   readonly token: string;
   readonly email: string;
+  /** Whether the invited address has an account. */
   readonly needsSignIn: boolean;
+  /**
+   * Whether opening the link proves that the reader has the invited address. False if a partner's admin has seen the
+   * link.
+   */
   readonly provesAddress: boolean;
 }
 
@@ -82,6 +87,7 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
   if (session.isPending || methods === undefined) return <Loading />;
   const begin = () => api.signIn.beginAtProvider({ body: { invitation_token: token } });
   const atProvider = !isOwn && methods.provider !== null && <ProviderButton variant="primary" begin={begin} />;
+  // The identity provider may be the only way to sign in.
   if (!isOwn && !methods.passkey && !methods.password) return atProvider;
   if (needsSignIn && !isOwn) {
     return (

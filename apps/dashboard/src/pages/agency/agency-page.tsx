@@ -18,7 +18,10 @@ interface OfAgency {
   readonly agency: ShownAgency;
 }
 
-/** The page of an agency. It shows which data the city gets: hours, vehicles, months and requirements. */
+/**
+ * The page of an agency: a city or another authority that reads the system by the Mobility Data Specification (MDS). It
+ * shows which data the city gets: hours, vehicles, months and requirements.
+ */
 export function AgencyPage() {
   const access = usePartnerAccess();
   const params = { system_id: access?.systemId ?? "", partner_id: access?.partnerId ?? "" };
@@ -230,29 +233,38 @@ function GivenInWords({ agency }: OfAgency) {
   );
 }
 
-/** Returns the fields that the city's requirements for this provider (`is_ours`) disallow: `trips: distance`. */
-function leftOutOf({ requirements }: ShownAgency): string[] {
-  const all = requirements.programs.flatMap(({ is_ours: isOurs, endpoints }) => (isOurs ? endpoints : []));
-  const fields = all.flatMap(({ endpoint, fields: its }) =>
-    its.filter(({ status }) => status === "disallowed").map(({ field }) => `${endpoint}: ${field}`),
-  );
-  return [...new Set(fields)];
+/**
+ * Returns the endpoints that the city requires of this provider. Other programs of its requirements name other
+ * providers.
+ */
+function ownEndpoints({ requirements }: ShownAgency): readonly Endpoint[] {
+  return requirements.programs.filter(({ is_ours: isOurs }) => isOurs).flatMap(({ endpoints }) => endpoints);
+}
+
+/** Returns the names of an endpoint's fields with a status: `trips: distance`. */
+function fieldNames({ endpoint, fields }: Endpoint, wanted: Endpoint["fields"][number]["status"]): string[] {
+  return fields.filter(({ status }) => status === wanted).map(({ field }) => `${endpoint}: ${field}`);
+}
+
+/** Returns the fields that the city's requirements disallow. */
+function leftOutOf(agency: ShownAgency): string[] {
+  return [...new Set(ownEndpoints(agency).flatMap((endpoint) => fieldNames(endpoint, "disallowed")))];
+}
+
+/** Returns what of an endpoint the city requires and does not get: the endpoint itself, or some of its fields. */
+function missingOf(endpoint: Endpoint): string[] {
+  if (endpoint.status !== "missing") return fieldNames(endpoint, "missing");
+  const name = [endpoint.spec, endpoint.api, endpoint.endpoint].filter((part) => part !== "").join(" ");
+  return [`${name} (not served)`];
 }
 
 /**
  * Lists what the city does not get: vehicles without a position or a type, and endpoints and fields that its requirement file
- * asks for. Without a file it requires what is served.
+ * asks for. An agency without a file counts as requiring exactly what is served, so nothing of that is missing.
  */
-function Lacks({ agency: { vehicles, requirements } }: OfAgency) {
-  const missing = requirements.programs
-    .filter(({ is_ours: isOurs }) => isOurs)
-    .flatMap(({ endpoints }) =>
-      endpoints.flatMap(({ spec, api: name, endpoint, status, fields }) =>
-        status === "missing"
-          ? [`${[spec, name, endpoint].filter((part) => part !== "").join(" ")} (not served)`]
-          : fields.filter((field) => field.status === "missing").map(({ field }) => `${endpoint}: ${field}`),
-      ),
-    );
+function Lacks({ agency }: OfAgency) {
+  const { vehicles } = agency;
+  const missing = ownEndpoints(agency).flatMap(missingOf);
   const texts = [
     vehicles.nowhere > 0 && `${countOf(vehicles.nowhere)} no known position, and so no status.`,
     vehicles.untyped > 0 && `${countOf(vehicles.untyped)} no known type, and so are called bicycles.`,
