@@ -27,7 +27,8 @@ export interface TroubledStation {
 }
 
 /**
- * Returns the empty and full stations, sorted by how many riders they affect, most first.
+ * Returns the empty and full stations of a `Glance`, which is the present state of the city. Those that affect the most
+ * riders are first, and among equals those that have been empty or full for the longest time.
  * @param sums the rides of each station in the last seven days; undefined until they are loaded
  */
 export function troubledStations(

@@ -4,9 +4,12 @@ import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import type { CityMapProps } from "../../components/map/city-map.tsx";
 
-/** Milliseconds between two reads of live data. Responses have an ETag, so an unchanged one costs little. */
+/** Milliseconds between two reads of live data. The list of stations has an ETag, so an unchanged one costs little. */
 const LIVE_MS = 10_000;
-/** Milliseconds for which sums over hours or days count as fresh. Shown ones are then read again, except those of a week. */
+/**
+ * Milliseconds after which sums over hours or days are read again. Those of a week are not read again while they are
+ * shown.
+ */
 const SUMS_MS = 60_000;
 const DAY_MS = 86_400_000;
 

@@ -6,7 +6,7 @@ import { addressIn, type PageScope } from "../scope.ts";
 import { comparedText, lastingText } from "./times.ts";
 
 interface FiguresProps {
-  /** Undefined until it is loaded. The tiles are shown without values until then. */
+  /** The present state of the city. Undefined until it is loaded: the tiles then have no values. */
   readonly glance: Glance | undefined;
   readonly scope: PageScope;
 }
@@ -46,6 +46,7 @@ function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] 
   const steps = glance?.recent ?? [];
   const { fleet, rides } = glance ?? {};
   const over: Over = (of) => steps.map((step) => of(step) ?? null);
+  // A number that is not known (null) counts as 0, here and in the notes.
   const unusable = fleet && (fleet.disabled ?? 0) + (fleet.missing ?? 0);
   const to = (page: string, query = {}) => addressIn(scope, page, query);
   return [

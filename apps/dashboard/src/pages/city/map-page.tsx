@@ -73,7 +73,9 @@ interface BesideProps {
   readonly kind: Availability | undefined;
   readonly selectedId: string | undefined;
   readonly select: (id: string | undefined) => void;
+  /** The instant that the map shows; undefined: now. */
   readonly at: string | undefined;
+  /** The present state of the city; undefined until it is loaded. */
   readonly glance: Glance | undefined;
 }
 

@@ -82,6 +82,10 @@ function useChosenLayers(): readonly Layer[] {
 
 function LayerToggles({ chosen }: { readonly chosen: readonly Layer[] }) {
   const url = useUrlState();
+  const set = (changed: Layer, isShown: boolean) => {
+    const next = layers.filter((layer) => (layer === changed ? isShown : chosen.includes(layer)));
+    url.filter({ layers: next.join(",") });
+  };
   return (
     <details class="city-layers">
       <summary>
@@ -93,11 +97,7 @@ function LayerToggles({ chosen }: { readonly chosen: readonly Layer[] }) {
             <input
               type="checkbox"
               checked={chosen.includes(layer)}
-              onChange={({ currentTarget: { checked } }) =>
-                url.filter({
-                  layers: layers.filter((one) => (one === layer ? checked : chosen.includes(one))).join(","),
-                })
-              }
+              onChange={({ currentTarget: { checked } }) => set(layer, checked)}
             />
             {layerLabels[layer]}
           </label>

@@ -40,6 +40,7 @@ export function readRange({ range, to, since, until }: RangeParameters, timeZone
   const period = periods.find((one) => one === range) ?? "day";
   const today = dayOf(now, timeZone);
   const last = isDay(to) && to < today ? to : today;
+  // The last day counts as one of the period's days.
   const first = daysLater(last, 1 - periodDays[period]);
   const [begin, finish] = [dayStart(first, timeZone), dayStart(daysLater(last, 1), timeZone)];
   return { period, from: iso(begin), to: iso(finish), step: stepOf(finish - begin) };

@@ -151,7 +151,7 @@ function StationAlerts({ systemId, station, url }: AlertsProps) {
 
 /** Tells whether an alert names the station or its region. Alerts about the whole system do not count. */
 function isAbout({ station_ids: stations, region_ids: regions }: OperatorAlert, { id, region_id: region }: Station) {
-  return (stations?.includes(id) ?? false) || (region !== null && (regions?.includes(region) ?? false));
+  return stations.includes(id) || (region !== null && regions.includes(region));
 }
 
 /** A partner's page of one station: how full it is, its day and its week. */

@@ -12,6 +12,7 @@ interface StationPanelProps {
   readonly id: string;
   /** The stations of the map; undefined until they are loaded. */
   readonly map: StationMap | undefined;
+  /** The present state of the city, which says since when a station is empty or full. */
   readonly glance?: Glance | undefined;
   /** The instant that the map shows; undefined: now. */
   readonly at?: string | undefined;

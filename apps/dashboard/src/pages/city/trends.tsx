@@ -116,6 +116,13 @@ function beforePhrase({ period }: TimeRange): string {
   return period === undefined ? "in as much time before" : `the ${period} before by then`;
 }
 
+/** How a mark names a step, by the length of the steps. */
+const peakFormats: Readonly<Record<TimeRange["step"], Intl.DateTimeFormatOptions>> = {
+  PT15M: CLOCK,
+  PT1H: { ...CLOCK, weekday: "short" },
+  P1D: DATE,
+};
+
 /** Marks the step with the most rides. Returns no mark if there are no rides. */
 function peakNote(
   steps: readonly Step[],
@@ -126,12 +133,7 @@ function peakNote(
   const most = Math.max(...rides.map((value) => value ?? 0));
   const peak = steps[rides.indexOf(most)];
   if (most <= 0 || peak === undefined) return [];
-  const text = cityText(
-    peak.from,
-    timeZone,
-    range.step === "P1D" ? DATE : { ...CLOCK, ...(range.step === "PT1H" && { weekday: "short" }) },
-  );
-  return [{ at: peak.from, text: `Peak: ${text}` }];
+  return [{ at: peak.from, text: `Peak: ${cityText(peak.from, timeZone, peakFormats[range.step])}` }];
 }
 
 function FleetChart({ data, timeZone, narrow }: TrendProps) {
