@@ -10,7 +10,10 @@ export interface StateWords {
   readonly word: string;
 }
 
-/** Returns a delivery's state in one or two words, and its tone. */
+/**
+ * Returns a delivery's state in one or two words, and its tone. A held delivery waits, because its webhook is paused or
+ * removed, until somebody sends or drops it. A skipped one was beyond the webhook's hourly limit.
+ */
 export function stateOf({
   status,
   is_failing: isFailing,

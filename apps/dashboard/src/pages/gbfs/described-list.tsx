@@ -17,8 +17,9 @@ import { type DescribedThing, removeFacts, useDescribed } from "./facts-data.ts"
 import { useFactError } from "./form-context.ts";
 
 /*
- * The views of things that the operator describes for GBFS, such as pricing plans or regions: a list, and a form for one
- * thing. The address says which is shown: `item` is the id of the opened thing, `new` is set for a new one.
+ * The views of things that the operator describes for GBFS, such as pricing plans or regions: a list, and a form for
+ * one thing with its facts (the values that GBFS publishes about it). The address says which is shown: `item` is the id
+ * of the opened thing, `new` is set for a new one.
  */
 
 interface DescribedListProps<Kind extends FactKind> {

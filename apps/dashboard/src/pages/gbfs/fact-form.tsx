@@ -121,7 +121,8 @@ function useFactForm({ access: { systemId }, kind, id, isNew = false, onSaved, .
     try {
       show(await setFacts(systemId, kind, id, changes, described.version), {});
     } catch (refused) {
-      // The form of a new thing never takes over what is stored, because then the next try would change another thing.
+      // A new thing keeps its form as it is: facts that are stored under its id belong to another thing, which the next
+      // try would change if the form had their version.
       if (isNew) throw refused;
       // Reads what is stored now, so that the next try has its version. What the reader has typed stays in the form.
       const typed = Object.keys(changes).map((name) => [name, drafts[name]]);

@@ -290,6 +290,7 @@ function RowsInput({ type, path, label, hint, draft, published, onChange }: Fact
     <Group
       label={label}
       hint={isFromOthers ? hintWith(hint, `${applies.length}, until you add your own`) : hint}
+      // `true`: without the errors of the rows, whose inputs show them.
       error={useFactError(path, true)}
     >
       {rows.map((each, index) => (
@@ -323,6 +324,7 @@ function RowsInput({ type, path, label, hint, draft, published, onChange }: Fact
 function ObjectInput(props: FactInputProps) {
   const { path, label, hint } = props;
   return (
+    // `true`: without the errors of the fields, whose inputs show them.
     <Group label={label} hint={hint} error={useFactError(path, true)}>
       <Parts {...props} />
     </Group>

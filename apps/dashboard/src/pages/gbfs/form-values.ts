@@ -1,6 +1,7 @@
 /**
- * Converts between facts and the drafts that a form holds. A draft has the structure of its fact, but holds numbers and
- * GeoJSON as typed text, and may have empty values. The service validates what is sent.
+ * Converts between facts (the values that GBFS publishes about a thing) and the drafts that a form holds. A draft has
+ * the structure of its fact, but holds numbers and GeoJSON as typed text, and may have empty values. The service
+ * validates what is sent.
  */
 import type { Facts, Fields, FieldType, LocalText } from "@bikeshare/contract/facts";
 import { multiPolygonFrom } from "./geojson.ts";

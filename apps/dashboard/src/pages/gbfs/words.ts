@@ -1,4 +1,4 @@
-/** Labels of fields inside facts, if the field's name alone is not clear. */
+/** Labels of GBFS fields inside larger values, such as the rules of a zone, if the field's name alone is not clear. */
 const labels: Readonly<Record<string, string>> = {
   ios: "iOS",
   store_uri: "Page in the store",

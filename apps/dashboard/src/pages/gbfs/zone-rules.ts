@@ -12,6 +12,7 @@ export interface ZoneRule {
 /** The default rule outside all zones. */
 export const openRule: ZoneRule = usual.open;
 
+/** A way to draw and name zones, which follows from their rule. */
 interface ZoneLook {
   readonly id: string;
   readonly title: string;
@@ -55,7 +56,8 @@ export const zoneLooks: readonly ZoneLook[] = [
 ];
 
 /** Returns how a zone is drawn. The first rule is the one that planners read. */
-export function lookOf([rule = {}]: readonly ZoneRule[] = []): ZoneLook {
+export function lookOf(rules: readonly ZoneRule[] = []): ZoneLook {
+  const rule = rules[0] ?? {};
   return zoneLooks.find(({ fits }) => fits(rule)) ?? open;
 }
 

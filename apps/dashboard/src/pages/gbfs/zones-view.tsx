@@ -22,8 +22,8 @@ import { nameOfZone, type Zone, ZoneMap } from "./zone-map.tsx";
 import { indexOfZone, openRule, ruleInWords } from "./zone-rules.ts";
 
 /*
- * All zones of a system are one thing with two facts: `features`, the list of zones, and `global_rules`, the rules outside
- * all zones, here called "elsewhere". Each change saves both facts.
+ * All zones of a system are one thing with two facts (values that GBFS publishes about it): `features`, the list of
+ * zones, and `global_rules`, the rules outside all zones, here called "elsewhere". Each change saves both facts.
  */
 
 const KIND = "geofencing_zones";

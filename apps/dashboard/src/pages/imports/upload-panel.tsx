@@ -18,7 +18,10 @@ import "./upload.css";
 /** Milliseconds between two reads while an upload is in progress. */
 const POLL_MS = 1_000;
 
-/** Imports a trip file in steps: choose the file, upload it, look at the result of a trial, import it. */
+/**
+ * Imports a trip file in steps: choose the file, upload it, look at the result of a trial (the service has read the
+ * file without storing anything), import it.
+ */
 export function UploadPanel({ access: { systemId, canChange } }: { readonly access: Access }) {
   const key = ["upload", systemId];
   const { data } = useQuery({
@@ -159,8 +162,8 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
 }
 
 /**
- * The share of the progress above which a link to the import is shown. Reading a single file is the first fifth. Its import,
- * which the link opens, is recorded only then.
+ * The share of the progress above which a link to the import is shown. Reading a single file is the first fifth of the
+ * progress, and its import, which the link opens, is recorded only after that.
  */
 const BEGUN_SHARE = 0.25;
 

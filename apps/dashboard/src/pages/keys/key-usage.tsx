@@ -27,7 +27,7 @@ interface KeyUsageProps {
   readonly scope: PageScope;
 }
 
-/** The usage of a key. */
+/** Charts of a key's requests: of the last hour by minute, or of the last days by day with the most called routes. */
 export function KeyUsage({ shown, scope }: KeyUsageProps) {
   const [period, setPeriod] = useState<Period>("hour");
   return (
