@@ -27,8 +27,8 @@ const typeNames: Readonly<Record<OperatorAlert["type"], string>> = {
 const dialog = lazyPart(async () => (await import("./open-alert-dialog.tsx")).OpenAlertDialog);
 
 /**
- * The form of a new alert. Its module is loaded when the form is opened, because it needs the large module of inputs for
- * facts.
+ * The form of a new alert. Its module is loaded when the form is opened, because it needs the large module of inputs
+ * that the forms for GBFS use (gbfs/fact-input.tsx).
  */
 function OpenDialog(props: { readonly systemId: string; readonly onClose: () => void; readonly onOpened: () => void }) {
   const Loaded = useLazy(dialog);

@@ -82,6 +82,8 @@ function Source({ source, url }: { readonly source: FeedSource; readonly url: Ur
                 ["Asked last", <Time at={source.polled_at} />],
               ] as const)
             : []),
+          // `no_feed`: the stations come from trip files or from the operator's interface, so there is nothing
+          // published.
           ...(source.state === "no_feed"
             ? []
             : ([

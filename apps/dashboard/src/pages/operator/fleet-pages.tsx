@@ -81,7 +81,7 @@ export function RidesPage() {
   if (access === undefined) return <NotFoundPage />;
   const params = { system_id: access.systemId };
   const names = ["status", "bike_id", "station_id", "started_after", "started_before", "cursor"] as const;
-  const query = url.given(names) as RideQuery; // the server reads what is in the address
+  const query = url.given(names) as RideQuery; // the server validates the address's parameters
   return (
     <FleetList
       title="Rides"
@@ -89,7 +89,7 @@ export function RidesPage() {
       read={(signal) => api.fleet.rides({ params, query, signal })}
       isByTime
       filters={rideFilters}
-      columns={(found) => rideColumns(url, found, true)}
+      columns={(found) => rideColumns(url, found, { isWholeList: true })}
       // "End rides" needs a filter by start, so that rides that have just begun are not ended with the others.
       {...(access.canChange &&
         query.status === "started" &&
@@ -132,7 +132,7 @@ export function ReservationsPage() {
       read={(signal) => api.fleet.reservations({ params, query: given as ReservationQuery, signal })}
       isByTime
       filters={chosen.length === 0 ? filters : chosen}
-      columns={(names) => reservationColumns(url, names, true)}
+      columns={(names) => reservationColumns(url, names, { isWholeList: true })}
     />
   );
 }

@@ -64,6 +64,7 @@ interface EntriesProps {
   readonly url: UrlState;
 }
 
+/** Events and moments in one list, newest first. A moment whose event is in the list only gives that event its text. */
 function Entries({ events, moments, url }: EntriesProps) {
   const textByEvent = new Map(moments.map((moment) => [moment.event, moment.text]));
   const entries = [

@@ -81,7 +81,7 @@ function usePartnerForm({ systemId, partner, isOpen, onClose, onDone }: PartnerD
         onClose();
         onDone?.(saved);
       } catch (failure) {
-        // A new name is the only value that can be in conflict with what is stored.
+        // A conflict is shown at the name, if the name is new: another partner may have it.
         if (!(failure instanceof ApiError) || failure.code !== "conflict" || body.name === partner?.name) throw failure;
         setRefused({ name, message: failure.message });
       }

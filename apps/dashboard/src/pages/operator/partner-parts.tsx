@@ -137,6 +137,7 @@ function RequestsPart({ systemId, id, url }: OfPartner) {
 /** Reads a partner's keys that are neither revoked nor expired, the most recently used first. */
 function useKeysOf(systemId: string, id: string) {
   const { data, error, refetch } = useQuery({
+    // The cache key of the operator's page of keys, which reads the same list. Undefined: of all partners.
     queryKey: ["keys", systemId, undefined],
     queryFn: ({ signal }) => api.systemKeys.list({ params: { system_id: systemId }, signal }),
   });

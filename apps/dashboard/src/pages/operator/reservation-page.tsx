@@ -13,8 +13,8 @@ export function ReservationPage() {
       noun="reservation"
       read={(call) => api.fleet.reservation(call)}
       show={({ reservation, names }, url, { systemId }) => {
-        // `shown` has the fields that partners get, and `AsApi` prints it as such. So only the fields that partners do not get
-        // are taken out.
+        // `AsApi` prints `shown` as the API gives it to partners, so only the fields that partners do not get are taken
+        // out. The operator does not get `rider_ref`, the partner's own reference for the rider.
         const { partner_id: partnerId, partner_name: partner, ...shown } = reservation;
         const { cancelled_at: cancelled } = shown;
         const moments: Moment[] = [

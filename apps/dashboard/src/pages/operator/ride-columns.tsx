@@ -60,13 +60,21 @@ export function FleetLink({ of, id, names, url, none }: FleetLinkProps): Compone
   );
 }
 
+interface ColumnOptions {
+  /** Whether this is the list of all rides or reservations, beside which the page of a row opens. Default: false. */
+  readonly isWholeList?: boolean;
+}
+
 /**
  * Returns the columns of a list of rides. The link to a ride shows its start, because its id means nothing to people.
- * @param isList whether this is the list of all rides, beside which a ride opens
  */
-export function rideColumns(url: UrlState, names: FleetNames, isList = false): readonly Column<Ride>[] {
+export function rideColumns(
+  url: UrlState,
+  names: FleetNames,
+  { isWholeList = false }: ColumnOptions = {},
+): readonly Column<Ride>[] {
   const station = (id: string | null) => <FleetLink of="stations" id={id} names={names} url={url} none="no station" />;
-  const address = isList ? url.here : url.link;
+  const address = isWholeList ? url.here : url.link;
   return [
     {
       id: "started",
@@ -95,16 +103,13 @@ export function rideColumns(url: UrlState, names: FleetNames, isList = false): r
   ];
 }
 
-/**
- * Returns the columns of a list of reservations.
- * @param isList whether this is the list of all reservations, beside which a reservation opens
- */
+/** Returns the columns of a list of reservations. */
 export function reservationColumns(
   url: UrlState,
   names: FleetNames,
-  isList = false,
+  { isWholeList = false }: ColumnOptions = {},
 ): readonly Column<FleetReservation>[] {
-  const address = isList ? url.here : url.link;
+  const address = isWholeList ? url.here : url.link;
   return [
     {
       id: "created",
