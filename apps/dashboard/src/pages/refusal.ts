@@ -1,4 +1,4 @@
-/** Says at its field why the service rejects a value. */
+/** Finds the field of a form that an error of the service is about, so that the form shows the error there. */
 import { useState } from "preact/hooks";
 import { ApiError } from "../api/errors.ts";
 
@@ -10,6 +10,7 @@ export interface Refusal {
 
 /** Tells whether a path is that of a field, or of a part of it. */
 export function isWithin(path: string, field: string): boolean {
+  // A part begins with a dot or a bracket: `rules[0].name` is within `rules`.
   return path.startsWith(field) && /^($|[.[])/.test(path.slice(field.length));
 }
 
@@ -26,10 +27,11 @@ export async function refusalOf(
     await change();
     return undefined;
   } catch (failure) {
-    const isRefused = failure instanceof ApiError && failure.code === "invalid_parameter";
-    const [, path, said = ""] = (isRefused && /^(\S+) ((?:cannot|must) .*)$/s.exec(failure.message)) || [];
+    if (!(failure instanceof ApiError) || failure.code !== "invalid_parameter") throw failure;
+    // The path, and the message about its value: `time_zone must be a name of the IANA list`.
+    const [, path, message = ""] = /^(\S+) ((?:cannot|must) .*)$/s.exec(failure.message) ?? [];
     if (path === undefined || !hasField(path)) throw failure;
-    return { path, message: said.replace(/^./, (letter) => letter.toUpperCase()) };
+    return { path, message: message.replace(/^./, (letter) => letter.toUpperCase()) };
   }
 }
 

@@ -70,6 +70,7 @@ function deliveryFigures({ id, status: state, deliveries }: Endpoint, scope: Pag
       label: "Held",
       value: waitingText(held),
       note: "not sent",
+      // A paused webhook holds its deliveries. Those of an active one wait until somebody sends or drops them.
       isBad: held > 0 && state !== "paused",
       href: to("held"),
     },

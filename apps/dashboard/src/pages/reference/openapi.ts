@@ -3,7 +3,7 @@
 interface Operation {
   readonly summary: string;
   readonly tags: readonly string[];
-  /** The name of a scope, `operator`, or `none`. */
+  /** The name of a scope, or a word for other requirements: `any`, `sandbox`, `operator` or `none`. */
   readonly "x-required-scope": string;
 }
 
@@ -23,7 +23,7 @@ export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  /** The scope that a key needs. Undefined: any key will do, only the operator's will, or the endpoint needs no key. */
+  /** The scope that a key needs. Undefined: the endpoint needs no key, or a key of a certain kind with any scopes. */
   readonly scope: string | undefined;
   /** The anchor of the endpoint's description in the reference. */
   readonly anchor: string;
@@ -31,22 +31,27 @@ export interface Endpoint {
 
 /** Returns the endpoints, in the order of the document. */
 export function endpointsOf({ paths }: OpenApiDocument): readonly Endpoint[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(
-      ([
-        name,
-        {
-          summary,
-          tags: [tag = ""],
-          "x-required-scope": scope,
-        },
-      ]) => {
-        const method = name.toUpperCase();
-        const anchor = `tag/${tag.toLowerCase()}/${method}${path}`;
-        return { method, path, summary, tag, scope: scope.includes(":") ? scope : undefined, anchor };
-      },
-    ),
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => endpointOf(method.toUpperCase(), path, operation)),
   );
+}
+
+function endpointOf(
+  method: string,
+  path: string,
+  { summary, tags, "x-required-scope": required }: Operation,
+): Endpoint {
+  const [tag = ""] = tags;
+  return {
+    method,
+    path,
+    summary,
+    tag,
+    // Names of scopes have a colon, such as `rides:read`. The other words have none.
+    scope: required.includes(":") ? required : undefined,
+    // The form of the anchors in the reference, which Scalar generates.
+    anchor: `tag/${tag.toLowerCase()}/${method}${path}`,
+  };
 }
 
 /**
