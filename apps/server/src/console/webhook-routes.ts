@@ -155,8 +155,9 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
   if (Array.isArray(members)) {
     const types = members.map((member: Schema) => typeOf(document, member));
     // An extensible enumeration is a union of names and `string`: the names suffice.
-    const known = types.filter((text) => text !== "string" || !types.some((other) => other.startsWith('"')));
-    return [...new Set(known)].join(" or ");
+    const hasNames = types.some((text) => text.startsWith('"'));
+    const shown = hasNames ? types.filter((text) => text !== "string") : types;
+    return [...new Set(shown)].join(" or ");
   }
   const names: readonly unknown[] = Array.isArray(type) ? type : [type];
   const name = names.filter((each) => typeof each === "string").join(" or ");
@@ -208,11 +209,15 @@ function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) =>
   };
 }
 
-/** Routes that pause, resume or remove a webhook. */
+/**
+ * Routes that pause, resume, retry or remove a webhook, and that send or drop its held deliveries: those that wait
+ * because it is paused.
+ */
 function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
   return {
     pause: async (call: Call) => {
       const { actor, scope, by } = callerOf(call);
+      // `takesOver`: if the partner has paused the webhook before, only the operator can resume it from now on.
       const input = { ...scope, reason: by, takesOver: by === "operator" };
       return { status: 200 as const, body: await pauseEndpoint({ ...context, actor }, input) };
     },

@@ -6,7 +6,7 @@ const IDLE_TIMEOUT_MS = 8 * 3_600_000;
 const SESSION_LIFETIME_MS = 7 * 24 * 3_600_000;
 /** Minutes after a sign-in or a confirmation in which endpoints that need a confirmation can be called. */
 export const CONFIRMATION_MINUTES = 10;
-/** Milliseconds between two writes of a session's last use: a thirtieth of the idle time is exact enough. */
+/** Milliseconds between two writes of a session's last use: about 3 % of `IDLE_TIMEOUT_MS` is exact enough. */
 const LAST_USE_INTERVAL_MS = 15 * 60_000;
 
 /** The times that decide whether a session is valid. */
@@ -50,6 +50,7 @@ export function hashToken(token: string): Buffer {
 
 /** Tells whether a text has the form of a token. Other texts need no look-up. */
 export function isToken(text: string): boolean {
+  // `TOKEN_BYTES` are 43 characters of Base64.
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
