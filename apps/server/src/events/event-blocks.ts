@@ -22,7 +22,7 @@ export interface EventBlocks {
    * Yields the blocks after a position of a day, in order. At most `MAX_TAIL` positions of the day follow the last block;
    * the caller reads the events there one by one.
    */
-  behind(db: QueryRunner, systemId: string, viewer: EventViewer, start: EventPosition): AsyncGenerator<EventBlock>;
+  blocksAfter(db: QueryRunner, systemId: string, viewer: EventViewer, start: EventPosition): AsyncGenerator<EventBlock>;
 }
 
 /** Positions in a block. Too low: needs more memory (now 14 kB for 256,000 events). Too high: a page skips more events. */
@@ -49,7 +49,8 @@ export function createEventBlocks(): EventBlocks {
   const days = new Map<string, Day>();
 
   /**
-   * Counts the blocks of a day that are full and not counted yet; leaves out one if it is the only one.
+   * Counts the blocks of a day that are full and not counted yet. A single one waits for the next, so that a statement
+   * counts two blocks or more.
    * @returns undefined when the day has no events
    */
   async function readDay(db: QueryRunner, systemId: string, partnerId: string, day: string): Promise<Day | undefined> {
@@ -81,7 +82,7 @@ export function createEventBlocks(): EventBlocks {
     return known;
   }
   return {
-    async *behind(db, systemId, viewer, { day, position }) {
+    async *blocksAfter(db, systemId, viewer, { day, position }) {
       const known = await readDay(db, systemId, viewer.partnerId, day);
       if (known === undefined) return;
       const { from, upto, counts } = known;

@@ -36,9 +36,10 @@ const begin = statement(
 const lock = statement("sequencer.lock", "select last_position from event_sequences where system_id = $1 for update");
 
 /*
- * Selects the next events in the order of their ids, which an index provides. Locks the events, so that a statement that
- * removes a rider from an event runs either before or after the event is moved. The caller has locked the sequence before,
- * so the selected day takes into account what the previous holder of that lock wrote.
+ * Selects the next events in the order of their ids, which an index provides. Locks the events, so that a statement
+ * that removes a rider from an event runs either before or after the event is moved. The caller has locked the sequence
+ * before, so the selected day takes into account what the previous holder of that lock wrote. $4: the ids to select;
+ * null: the first $3 events, without those whose numbering failed.
  */
 const take = statement(
   "sequencer.take",
@@ -357,8 +358,8 @@ interface StationEvents {
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-// Events have no index by resource, because such an index would make every ride slower. So the statement uses the index by
-// name, and searches the newest $3 events of each name. Events of these two names are rare.
+// Events have no index by resource, because it would make every ride slower. So the statement uses the index by name, and
+// searches the newest $3 events of each name. They are rare. A name with $3 of them may have older ones (`cut_off`).
 const listHistory = statement(
   "events.ofStation",
   `with scanned as materialized (

@@ -23,8 +23,8 @@ export interface ResourceHistory {
   /** The newest first. */
   readonly events: readonly HistoryEvent[];
   /**
-   * False: a search reached its limit, so events or deliveries are missing. True does not include events that were recorded
-   * more than `LATE_MS` after the change and delivered to nobody.
+   * False: a search reached its limit, so events or deliveries are missing. Even if true, events may be missing that
+   * were recorded more than `LATE_MS` after the change and delivered to nobody.
    */
   readonly isComplete: boolean;
 }

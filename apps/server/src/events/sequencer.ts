@@ -111,22 +111,24 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
     return moved;
   }
 
-  /** Moves the next batch. Events whose numbering failed and whose retry is due go first, one by one. */
+  /** Moves the next batch, and then each event whose numbering failed before and whose retry is due. */
   async function moveNext(systemId: string): Promise<Swept> {
     const { waiting, has_due: hasDue } = await findWhetherEventsWait(db, systemId);
-    if (hasDue) return sweepUnits(oneByOne, systemId, BATCH);
+    if (hasDue) return sweepUnits(unitWork, systemId, BATCH);
     if (!waiting) return { swept: 0, isMore: false };
     try {
       const swept = await moveBatch(systemId, BATCH);
       return { swept, isMore: swept === BATCH };
     } catch (error) {
+      // Not caused by an event, but by the database or the network, which would make each event fail.
       if (!isOfUnits(error)) throw error;
-      return sweepUnits(oneByOne, systemId, BATCH);
+      return sweepUnits(unitWork, systemId, BATCH);
     }
   }
 
-  // `canCrash` is false: the database numbers the events by itself, so no event can end this process.
-  const oneByOne: UnitWork = {
+  // What `sweepUnits` needs; its units are events. `canCrash` is false: the database numbers the events by itself, so
+  // no event can end this process.
+  const unitWork: UnitWork = {
     db,
     onError,
     work: "number-event",

@@ -92,7 +92,7 @@ async function skipEvents(
   return filtered.read({ systemId, partnerId: viewer.partnerId }, async (db) => {
     let left = skip;
     let start = dayStart;
-    for await (const { upto, n } of eventBlocks.behind(db, systemId, viewer, dayStart)) {
+    for await (const { upto, n } of eventBlocks.blocksAfter(db, systemId, viewer, dayStart)) {
       if (n > left) break;
       left -= n;
       start = { day, position: upto };
@@ -129,7 +129,7 @@ async function countDays(
   const n = await filtered.read({ systemId, partnerId: viewer.partnerId }, async (db) => {
     let { position } = after;
     let counted = 0;
-    for await (const block of eventBlocks.behind(db, systemId, viewer, after)) {
+    for await (const block of eventBlocks.blocksAfter(db, systemId, viewer, after)) {
       counted += block.n;
       position = block.upto;
     }
