@@ -153,12 +153,13 @@ function rangeOf(
   const [, first = "", last = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
   if (first === "" && last === "") return undefined;
   if (headers["if-range"] !== undefined && headers["if-range"] !== etag) return undefined;
+  // Without a first byte, such as `bytes=-500`, the range is the last bytes of the file, as many as the number says.
   const from = first === "" ? Math.max(0, bytes - Number(last)) : Number(first);
   const to = first === "" || last === "" ? bytes - 1 : Math.min(Number(last), bytes - 1);
   if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
   if (from >= bytes || to < from) {
-    const told = { headers: { "content-range": `bytes */${bytes}` } };
-    throw serviceError("range_not_satisfiable", "default", {}, told);
+    const size = { headers: { "content-range": `bytes */${bytes}` } };
+    throw serviceError("range_not_satisfiable", "default", {}, size);
   }
   return { from, to };
 }

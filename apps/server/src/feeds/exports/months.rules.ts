@@ -12,7 +12,11 @@ export interface Period {
 export function periodOfMonth(month: string, timeZone: string): Period {
   const zone = openTimeZone(timeZone);
   const [year = 0, number = 0] = month.split("-").map(Number);
-  const beginning = (offset: number) => zone.instants(Date.UTC(year, number - 1 + offset, 1))[0] ?? 0;
+  const beginning = (offset: number) => {
+    // Two instants if the clocks change at that midnight: the month begins at the first.
+    const [first = 0] = zone.instants(Date.UTC(year, number - 1 + offset, 1));
+    return first;
+  };
   return { from: beginning(0), to: beginning(1) };
 }
 

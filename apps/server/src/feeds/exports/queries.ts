@@ -323,7 +323,7 @@ export function listSchedules(db: QueryRunner, systemId: string): Promise<Export
   return db.query<ExportSchedule>(schedules, [systemId]);
 }
 
-/** Returns the schedules that have not requested a month, the oldest first. */
+/** Returns the schedules that have requested neither this month nor a later one, the oldest first. */
 export function listSchedulesLacking(db: QueryRunner, systemId: string, month: string): Promise<ExportSchedule[]> {
   return db.query<ExportSchedule>(schedulesLacking, [systemId, month]);
 }

@@ -96,7 +96,8 @@ export async function monthInSystem(db: QueryRunner, systemId: string, instant: 
 
 /** Requires a privacy level for rides, and none for other kinds. @throws ServiceError */
 function requireFittingPrivacy({ kind, privacy }: ExportChoice): void {
-  if ((kind === "rides") !== (privacy !== null)) throw serviceError("invalid_parameter", "exportPrivacy");
+  const needsPrivacy = kind === "rides";
+  if (needsPrivacy !== (privacy !== null)) throw serviceError("invalid_parameter", "exportPrivacy");
 }
 
 /**
@@ -110,7 +111,8 @@ export async function requestExport(
   { month, ...choice }: ExportChoice & { readonly month: string | null },
 ): Promise<StoredExport> {
   requireFittingPrivacy(choice);
-  if ((choice.kind === "stations") !== (month === null)) throw serviceError("invalid_parameter", "exportMonth");
+  const needsMonth = choice.kind !== "stations";
+  if (needsMonth !== (month !== null)) throw serviceError("invalid_parameter", "exportMonth");
   const id = context.ids.next("export");
   return context.db.transaction(async (tx) => {
     await requireBegunMonth({ ...context, db: tx }, systemId, month);

@@ -18,7 +18,7 @@ export interface ShownPlace {
 /** The stations and regions of a system as exported files name them. */
 export interface Places {
   readonly all: readonly StationRecord[];
-  /** Returns the name of a region, or its id if it has no name. Null for null. */
+  /** Returns the name of a region, or its id if it has no name; null: no region is given. */
   regionName(regionId: string | null): string | null;
   /** Returns the id of a station's region; undefined: it has none, or there is no such station. */
   regionOf(stationId: string): string | undefined;
