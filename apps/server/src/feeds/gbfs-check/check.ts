@@ -45,7 +45,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
   }
   const findings = log.list();
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
-  // For the consumers that read version 2 when there is one.
+  // Some consumers read version 2 of a system that publishes it beside a newer one.
   const setInVersion2 = files.version2 === undefined ? set : new FeedSet(files.version2, now);
   const system = set.one("system_information")?.data;
   return {

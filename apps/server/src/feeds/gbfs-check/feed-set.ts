@@ -147,12 +147,15 @@ export class FeedSet {
     return this.one(name)?.records ?? [];
   }
 
-  /** Returns a field of a record. @param field its name in the newest version of GBFS */
+  /**
+   * Returns a field of a record, under the name that it has in this version or else in the newest.
+   * @param field its name in the newest version of GBFS
+   */
   get(name: GbfsFeedName, { raw }: FeedRecord, field: string): unknown {
     return raw[this.nameOf(name, field)] ?? raw[field];
   }
 
-  /** Returns a field of `data`. @param field its name in the newest version of GBFS */
+  /** Returns a field of `data`, under the same names as `get`. @param field its name in the newest version of GBFS */
   field(name: GbfsFeedName, field: string): unknown {
     const { data } = this.one(name) ?? {};
     return data?.[this.nameOf(name, field)] ?? data?.[field];
@@ -186,7 +189,8 @@ function readFiles({ files }: FeedFiles) {
   const parsed: Parsed[] = [];
   const failed: FailedFile[] = [];
   const unknown: FeedFile[] = [];
-  const hasSeveralLanguages = new Set(files.flatMap(({ language }) => language ?? [])).size > 1;
+  const languages = new Set(files.map(({ language }) => language).filter((language) => language !== null));
+  const hasSeveralLanguages = languages.size > 1;
   for (const source of files) {
     const name = feedNamed(source.name);
     const { language, bytes } = source;

@@ -12,7 +12,7 @@ import { isObject } from "../gbfs/values.ts";
 // The form that each kind of value must have in each version of GBFS.
 
 /** The beginning of GBFS, in seconds since 1970. From GBFS 1.1 on, no timestamp may be earlier. */
-const EARLIEST_SECONDS = 1_450_155_600;
+export const EARLIEST_SECONDS = 1_450_155_600;
 
 /** How a kind of value is described and tested. */
 interface Kind {
@@ -35,7 +35,10 @@ const anyString = (expected: string) => stringKind(expected, () => true);
 const stringLike = (expected: string, pattern: RegExp, since?: GbfsVersion) =>
   stringKind(expected, (text) => pattern.test(text), since);
 
-/** Accepts brackets around an IPv6 host alone, as the official schemas do. */
+/**
+ * Matches a scheme, a host and a path, a query and a fragment. Other characters must be percent-encoded. Accepts
+ * brackets around an IPv6 host alone, as the official schemas do.
+ */
 const URI =
   /^[a-z][a-z0-9+.-]*:(?![?#]|$)(?:\/\/\[[0-9a-f:.]+\])?(?:[a-z0-9\-._~!$&'()*+,;=:@/]|%[0-9a-f]{2})*(?:\?(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?(?:#(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?$/i;
 const EMAIL =
@@ -67,7 +70,7 @@ function isTimeZone(name: string): boolean {
 }
 
 function isInBounds(value: number, version: GbfsVersion, { kind, min, max }: FieldType): boolean {
-  // Prices of 1.0 may be negative.
+  // In 1.0, the only numbers without a maximum are prices, which may be negative.
   if (kind === "number" && max === undefined && !isAtLeast(version, "1.1")) return true;
   return (min === undefined || value >= min) && (max === undefined || value <= max);
 }

@@ -112,6 +112,7 @@ const STATES: Readonly<Record<FeedVerdict["state"], string>> = {
   nothing: "Shows nothing",
 };
 
+/** Returns a verdict. Its text repeats the first loss, so the text is shown only if there are no losses. */
 function verdict({ name, about, state, text, stations, vehicles, losses }: FeedVerdict): Html {
   return markup`<article class="verdict ${state}">
     <h3>${name}<span class="pill">${STATES[state]}</span></h3>

@@ -1,4 +1,4 @@
-import type { FeedFinding, FeedReport } from "@bikeshare/contract/console";
+import type { FeedFinding, FeedReport, FeedVerdict } from "@bikeshare/contract/console";
 
 /** Maximum notes that are shown. Errors and warnings are always shown. */
 const MAX_NOTES = 10;
@@ -16,14 +16,7 @@ export function reportText(report: FeedReport): string {
   const name = report.system_name ?? report.system_id ?? "A system without a name";
   return [
     `${name}: GBFS ${report.version}, ${files.length} files of ${report.location}`,
-    // The text of a verdict contains its first loss.
-    verdicts
-      .map(({ state, text, losses }) =>
-        [`${STATES[state].padEnd(8)} ${text}`, ...losses.slice(1).map((loss) => `${" ".repeat(11)}${loss.text}`)].join(
-          "\n",
-        ),
-      )
-      .join("\n"),
+    verdicts.map(verdictText).join("\n"),
     shown.map(findingText).join("\n"),
     hidden > 0 ? `${hidden} more notes: --html and --json have them.` : "",
     passed.length > 0 ? `Fine: ${passed.join(" ")}` : "",
@@ -31,6 +24,12 @@ export function reportText(report: FeedReport): string {
   ]
     .filter((part) => part !== "")
     .join("\n\n");
+}
+
+/** Returns the lines of a verdict. Its text contains the first loss, so that each other loss has a line. */
+function verdictText({ state, text, losses }: FeedVerdict): string {
+  const others = losses.slice(1).map((loss) => `           ${loss.text}`);
+  return [`${STATES[state].padEnd(8)} ${text}`, ...others].join("\n");
 }
 
 /** Returns the lines of a finding: the problem, its place with one example, and what to do. */

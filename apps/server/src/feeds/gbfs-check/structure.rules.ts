@@ -17,7 +17,7 @@ import {
 import { isObject, type JsonObject } from "../gbfs/values.ts";
 import type { FeedDocument, FeedSet } from "./feed-set.ts";
 import type { FindingLog } from "./findings.ts";
-import { expectedForm, typeIn, valueIssue } from "./kinds.rules.ts";
+import { EARLIEST_SECONDS, expectedForm, typeIn, valueIssue } from "./kinds.rules.ts";
 
 /** Checks the fields of every document against the table of fields (`gbfsFeeds`) in the version of the feed set. */
 export function checkStructure(set: FeedSet, log: FindingLog): void {
@@ -70,10 +70,9 @@ class Walk {
   /** Checks the fields beside `data`, which every file has. */
   #envelope(content: JsonObject): void {
     const version = this.#version;
-    // 1_450_155_600 is the beginning of GBFS, in seconds since 1970, as `kinds.rules.ts` has it.
     const instant: FieldType = isAtLeast(version, "3.0")
       ? { kind: "instant" }
-      : { kind: "integer", min: isAtLeast(version, "1.1") ? 1_450_155_600 : 0 };
+      : { kind: "integer", min: isAtLeast(version, "1.1") ? EARLIEST_SECONDS : 0 };
     const fields: Fields = {
       last_updated: { type: instant, required: true },
       ttl: { type: { kind: "integer", min: 0 }, required: true },

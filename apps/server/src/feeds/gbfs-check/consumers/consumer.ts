@@ -11,10 +11,7 @@ export interface Taken {
   readonly losses: readonly FeedLoss[];
 }
 
-/**
- * A program that reads feeds, with the rules by which it reads them. `take` is a pure function, so that tests can compare it
- * with the program itself.
- */
+/** A program that reads feeds, with the rules by which it reads them. */
 export interface Consumer {
   readonly id: FeedConsumer;
   readonly name: string;
@@ -22,6 +19,10 @@ export interface Consumer {
   readonly about: string;
   /** True: it reads version 2 when a system publishes both version 2 and a newer one. */
   readonly readsVersion2?: true;
+  /**
+   * Returns what the program shows of a feed set. A pure function, so that tests can compare it with the program
+   * itself.
+   */
   readonly take: (set: FeedSet) => Taken;
 }
 
@@ -33,7 +34,7 @@ export class Drops {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
-  /** Returns the losses with at least one record. */
+  /** Returns a loss for each reason with at least one record. @param texts describe the loss, by reason */
   losses(texts: Readonly<Record<string, (count: number) => Omit<FeedLoss, "count">>>): FeedLoss[] {
     return [...this.#counts].flatMap(([reason, count]) => {
       const text = texts[reason];
@@ -47,7 +48,7 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Returns the verdict on a feed set for a consumer, in words. Its losses are those that affect most first. */
+/** Returns the verdict on a feed set for a consumer, in words. The losses that affect most records come first. */
 export function verdictOf({ id, name, about, take }: Consumer, set: FeedSet): FeedVerdict {
   const { stations, vehicles, losses: found } = take(set);
   const losses = found.toSorted((a, b) => b.count - a.count);
