@@ -9,6 +9,11 @@ import {
 import { type KnownSystem, languagesOf, mainLanguage, publishedId } from "./documents.ts";
 import { type FeedData, hasTexts } from "./writer.ts";
 
+/*
+ * Finds the documents of systems: a cache of the systems' ids, the names of feeds in each version of GBFS, and the
+ * documents that list the addresses of others (gbfs.json, gbfs_versions.json and manifest.json).
+ */
+
 /** The ids of all systems, cached so that a request for an unknown system costs no query. */
 export interface SystemList {
   /** Tells whether there is a system with this id. */
@@ -59,8 +64,6 @@ export function createSystemList({ read, clock }: SystemListOptions): SystemList
     first: async () => ids[0] ?? (isDue() ? (await reread())[0] : undefined),
   };
 }
-
-// The documents that list the addresses of other documents: gbfs.json, gbfs_versions.json and manifest.json.
 
 /** A feed that a system may publish. `gbfs` is the list of its other feeds. */
 export type FeedName = Exclude<GbfsFeedName, "vehicle_availability"> | "gbfs";

@@ -236,7 +236,10 @@ function ofKnownTypes(types: Ids, counts: TypeCounts): TypeCounts {
   return left === undefined || left.length === 0 ? undefined : left;
 }
 
-/** Returns a station's free docks. With operated counters, limits them to the docks that the capacity leaves. */
+/**
+ * Returns a station's free docks. Limits them to the docks that the capacity leaves, unless the station's counters are
+ * mirrored, that is taken from its feed: the feed counts the docks itself.
+ */
 function publishedDocks(station: PublishedStation): number | undefined {
   const { num_docks_available: docks, capacity } = station;
   if (docks === null) return undefined;
@@ -257,7 +260,9 @@ function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: Pub
   const byType = new Map<string, number>();
   for (const { vehicle_type_ids: ids = [], count = 0 } of left)
     for (const id of ids) byType.set(id, (byType.get(id) ?? 0) + count);
-  if (byType.size === left.flatMap(({ vehicle_type_ids: ids = [] }) => ids).length) return left;
+  const namedTypes = left.flatMap(({ vehicle_type_ids: ids = [] }) => ids);
+  const isEachNamedOnce = byType.size === namedTypes.length;
+  if (isEachNamedOnce) return left;
   return [...byType].map(([id, count]) => ({ vehicle_type_ids: [id], count }));
 }
 

@@ -37,6 +37,7 @@ const everyDay = new Set(dayNames.keys());
 
 const DAY = `(?:${dayNames.join("|")})`;
 const MONTH = `(?:${monthNames.join("|")})`;
+/** A month, or a month and a day. In `Apr 10:00-12:00`, the 10 is no day, but part of a time. */
 const DATE = `${MONTH}(?: \\d{1,2}(?!\\d|:\\d))?`;
 const TIME = "\\d{1,2}:\\d{2}";
 const list = (item: string) => `${item}(?: ?, ?${item})*`;

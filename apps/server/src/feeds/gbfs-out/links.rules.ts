@@ -24,6 +24,7 @@ export function linkWriter(
   const usable = usableLinks(templates, apps);
   if (usable === undefined) return () => undefined;
   return (id) => {
+    // `encodeURIComponent` throws for half of a surrogate pair.
     const encoded = encodeURIComponent(id.toWellFormed());
     const fill = (template: string | undefined) => template?.replaceAll(placeholder, () => encoded);
     return { web: fill(usable.web), ios: fill(usable.ios), android: fill(usable.android) };
