@@ -275,12 +275,14 @@ export class AddressSource implements GbfsSource {
 
   /** Whether the feed failed, and its next try is not due yet. */
   #isWaiting(feed: DocumentName): boolean {
-    return this.#now < (this.#health.get(feed)?.retryAt ?? this.#now);
+    const { retryAt } = this.#health.get(feed) ?? UNKNOWN_HEALTH;
+    return this.#now < retryAt;
   }
 
   /** Whether the feed's own `ttl` has not passed yet. */
   #isFresh(feed: DocumentName): boolean {
-    return this.#now < (this.#responses.get(feed)?.changesAt ?? this.#now);
+    const last = this.#responses.get(feed);
+    return last !== undefined && this.#now < last.changesAt;
   }
 
   /** Replaces the list of feeds. Forgets the health of feeds that the new list does not name. */
@@ -408,8 +410,9 @@ function responseOf({ address, validators, hash }: Fetched): AddressResponse {
 }
 
 /**
- * Returns the content of a feed that the list of feeds does not have. Without `system_alerts`, there are no alerts. Any
- * other absent feed changes nothing: what it said earlier stays.
+ * Returns the content of a feed that the list of feeds does not have. Without `system_alerts`, there are no alerts,
+ * unless the list is empty, which is probably a mistake. Any other absent feed changes nothing: what it said earlier
+ * stays.
  */
 function absentFeed(feed: DocumentName, feeds: ReadonlyMap<string, string>, now: number): Description | undefined {
   if (feed !== "system_alerts" || feeds.size === 0) return undefined;

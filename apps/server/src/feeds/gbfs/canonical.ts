@@ -229,7 +229,10 @@ function readList(type: FieldType, value: unknown, context: ReadingContext, fiel
   return items.length < min ? undefined : items;
 }
 
-/** Tells whether an object has all required fields. Logs the first missing one. A price without a rate is useless. */
+/**
+ * Tells whether an object has all required fields, because a price without a rate is useless. Logs the first missing
+ * one.
+ */
 export function isComplete(fields: Fields | undefined, item: unknown, context: ReadingContext, path: string): boolean {
   if (fields === undefined || !isObject(item)) return true;
   const missing = currentFields(fields).find(([name, { required }]) => required === true && item[name] === undefined);
@@ -242,7 +245,10 @@ function pathOf(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** Parses the fields of an object in the order of `fields`, so that equal objects have equal JSON. */
+/**
+ * Parses the fields of an object in the order of `fields`, so that equal objects have equal JSON.
+ * @returns undefined when the value is not an object, or no field of it can be used
+ */
 export function readObject(
   fields: Fields,
   value: unknown,
@@ -325,6 +331,7 @@ function currentRule(rule: JsonObject): JsonObject {
 const UNSAFE_SCHEMES = new Set(["javascript", "data", "vbscript", "file", "blob"]);
 /** Checks a URL cheaply. Parsing each URL of a city would cost as much as reading the rest of its feeds. */
 const URI = /^([a-z][a-z\d+.-]*):[\x21-\x7e]+$/i;
+/** Like `URI`, but accepts characters beyond ASCII. */
 const IRI = /^([a-z][a-z\d+.-]*):[^\s\p{Cc}\p{Cs}]+$/iu;
 
 /** Returns a URL of a website or an app; undefined: it is invalid, too long, or has an unsafe scheme. */
@@ -358,6 +365,7 @@ function rfc3339From(value: unknown): string | undefined {
   return new Date(instant).toISOString().replace(".000Z", "Z");
 }
 
+/** Returns a colour such as `#1a2b3c`. Accepts the short form `#abc`, which means `#aabbcc`. */
 function colourFrom(value: unknown): string | undefined {
   const [, digits] = typeof value === "string" ? (/^\s*#?([\da-f]{6}|[\da-f]{3})\s*$/i.exec(value) ?? []) : [];
   if (digits === undefined) return undefined;

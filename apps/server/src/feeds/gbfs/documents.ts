@@ -90,8 +90,8 @@ function translated(
   const { data } = document;
   const main = languageFrom(data["language"]) ?? language;
   const others = translations.flatMap(({ language: other, bytes }) => {
-    const read = other === main ? undefined : recordsOf(texts, bytes);
-    return read === undefined ? [] : [[other, read] as const];
+    const byId = other === main ? undefined : recordsOf(texts, bytes);
+    return byId === undefined ? [] : [{ language: other, byId }];
   });
   const translate = (record: JsonObject) => {
     // "" is the id that `recordsOf` gives `data` itself.
@@ -99,12 +99,12 @@ function translated(
     const changed = texts.fields.flatMap((field) => {
       const text = record[field];
       if (typeof text !== "string" || text.trim() === "") return [];
-      const more = others.flatMap(([other, byId]) => {
+      const inOthers = others.flatMap(({ language: other, byId }) => {
         const translation = textFrom(byId.get(id)?.[field]);
         return translation === undefined ? [] : [{ text: translation, language: other }];
       });
-      const isTranslated = more.some((each) => each.text !== text.trim());
-      return isTranslated ? [[field, [{ text, language: main }, ...more]] as const] : [];
+      const isTranslated = inOthers.some((each) => each.text !== text.trim());
+      return isTranslated ? [[field, [{ text, language: main }, ...inOthers]] as const] : [];
     });
     return changed.length === 0 ? record : { ...record, ...Object.fromEntries(changed) };
   };

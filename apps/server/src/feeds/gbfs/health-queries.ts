@@ -11,6 +11,7 @@ import { type DocumentAge, type FeedHealth, staleAfterMs, type StoredAge } from 
 
 // Takes the `greatest` of times, because a process that has just started knows no earlier success, and a slow process must
 // not set times back. Keeps the stored age of the data of a feed that has not responded: `stale_after_seconds` is null then.
+// Keeps `content_since` while the digest of the records stays the same.
 const upsertFeedHealth = statement(
   "gbfsFeedHealth.upsert",
   `with given as (

@@ -4,6 +4,11 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Description } from "./descriptions.ts";
 
+/*
+ * The statements about GBFS sources: the times of their applied feeds, and their descriptions, which are documents
+ * about the system as a whole, such as its pricing plans.
+ */
+
 /** The `last_updated` of the latest applied feeds of a source, in milliseconds since 1970, and its `system_id`. */
 export interface SourceTimes {
   readonly information: SnapshotTimes | undefined;

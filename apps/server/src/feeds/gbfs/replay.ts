@@ -144,7 +144,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line, v
   let line = 0;
   const add = (part: Buffer) => {
     size += part.length;
-    // Drops the bytes of a line that is too long; its size shows that it was.
+    // Drops the bytes of a line that is too long, but counts them, so that `end` reports the line.
     if (size <= MAX_DOCUMENT_BYTES) parts.push(part);
     else parts = [];
   };
