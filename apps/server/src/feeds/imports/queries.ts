@@ -243,7 +243,7 @@ const upsert = statement(
 
 const deleteOne = statement("runningImports.delete", "delete from running_imports where system_id = $1 and id = $2");
 
-// The progress of an import whose process was killed: it is not deleted by the import itself.
+// Deletes the progress of imports whose process was killed. All others delete their own progress when they end.
 const deleteDead = statement(
   "runningImports.deleteDead",
   "delete from running_imports where system_id = $1 and alive_until < now() - interval '1 hour'",
