@@ -76,6 +76,8 @@ export interface StateRow {
   readonly lon: number | null;
 }
 
+// A vehicle is where its last event happened, or else at the station of that event. $2: whether to group by position
+// too.
 const countStates = statement(
   "mds.countStates",
   `select state, count(*)::int as vehicles, count(*) filter (where lat is null)::int as nowhere,
@@ -96,6 +98,7 @@ export function countVehicleStates(db: Queryable, systemId: string, isByPlace: b
   return db.query<StateRow>(countStates, [systemId, isByPlace]);
 }
 
+// Steps by month in the local time of the zone $3, and converts the end of each month back to an instant.
 const listMonthRows = statement(
   "mds.listMonths",
   `select to_char(month, 'YYYY-MM') as month, (month + interval '1 month') at time zone $3 as ends_at

@@ -30,6 +30,7 @@ type Edge = readonly [fromLon: number, fromLat: number, toLon: number, toLat: nu
  */
 export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
   const edges = coordinates.flat().flatMap((ring) =>
+    // `index` counts from the second point, so `ring[index]` is the point before `to`.
     ring.slice(1).map((to, index): Edge => {
       const [fromLon = 0, fromLat = 0] = ring[index] ?? [];
       const [toLon = 0, toLat = 0] = to;

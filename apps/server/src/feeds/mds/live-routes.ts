@@ -11,8 +11,8 @@ import {
   type Agency,
   agencyOf,
   leftSince,
-  type EventPlace,
   type EventSpan,
+  type LogPosition,
   recentEvents,
   recordRead,
   vehicleOfDevice,
@@ -93,8 +93,9 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
 /** Returns the vehicles that are within the agency's boundary, or left it recently. Without a boundary, returns all. */
 function deployedOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
   const since = leftSince(context, "deployed");
-  const isTold = (row: VehicleRow) => agency.boundaryHash === null || lastEventRecord(row, agency, since) !== undefined;
-  return rows.filter(isTold).map((row) => vehicleRecord(row, agency));
+  const isShown = (row: VehicleRow) =>
+    agency.boundaryHash === null || lastEventRecord(row, agency, since) !== undefined;
+  return rows.filter(isShown).map((row) => vehicleRecord(row, agency));
 }
 
 /** Returns the statuses of the vehicles that the agency may see. */
@@ -119,7 +120,7 @@ async function readPage(
 async function readEvents(context: LiveContext, agency: Agency, { from, to }: EventSpan, cursor: string | undefined) {
   const scope = `mds ${agency.whose.systemId} events ${from} ${to}`;
   const text = readCursor(context, scope, cursor);
-  const after = text === undefined ? undefined : (JSON.parse(text) as EventPlace); // encrypted by us
+  const after = text === undefined ? undefined : (JSON.parse(text) as LogPosition); // encrypted by us
   const { rows, next } = await recentEvents(context, agency, { from, to }, after);
   const path = `${RECENT_PATH}?start_time=${from}&end_time=${to}&`;
   return { rows, links: linksTo(context, scope, path, next && JSON.stringify(next)) };

@@ -7,6 +7,11 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { LeftOutFields } from "./left-out.rules.ts";
 import { FORM_FACTOR, joinType, PROPULSION_TYPE } from "./type-sql-fragments.ts";
 
+/*
+ * The statements for what agencies read by MDS: agencies and their provider, vehicles, the log of vehicle events, and
+ * trips.
+ */
+
 /** An agency, with the data of its system's provider: in MDS, that is the operator. */
 export interface AgencyRow extends Pick<
   Tables["agencies"],

@@ -24,8 +24,8 @@ export interface RecordContext {
 }
 
 /** Returns MDS's vehicle type for a form factor of GBFS. One that MDS does not know, or none, counts as a bicycle. */
-export function formFactorOf(told: string | null | undefined): MdsVehicle["vehicle_type"] {
-  return formFactors.find((each) => each === told) ?? "bicycle";
+export function formFactorOf(formFactor: string | null | undefined): MdsVehicle["vehicle_type"] {
+  return formFactors.find((each) => each === formFactor) ?? "bicycle";
 }
 
 /** Returns a vehicle as agencies see it. */

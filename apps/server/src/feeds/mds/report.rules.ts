@@ -34,7 +34,7 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
     (group) => leftOut.reports?.includes(`special_group_type.${group}`) !== true,
   );
   const rows = [...new Set(forms)].sort().flatMap((form) => {
-    const told = toldCounts(counts, form);
+    const published = publishedCounts(counts, form);
     return groups.map((group) => ({
       provider_id: providerId,
       start_date: `${month}-01`,
@@ -42,7 +42,7 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
       special_group_type: group,
       geography_id: null,
       vehicle_type: form,
-      trip_count: told.get(group) ?? HIDDEN,
+      trip_count: published.get(group) ?? HIDDEN,
       rider_count: HIDDEN,
     }));
   });
@@ -60,16 +60,17 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
  * trips of the hidden groups together: all trips less those of the published groups. While that difference is too small, the
  * smallest published group is hidden as well.
  */
-function toldCounts(counts: readonly TripCount[], form: MdsVehicle["vehicle_type"]): ReadonlyMap<string, number> {
-  const its = counts.filter((each) => formFactorOf(each.form_factor) === form);
+function publishedCounts(counts: readonly TripCount[], form: MdsVehicle["vehicle_type"]): ReadonlyMap<string, number> {
+  const ofForm = counts.filter((each) => formFactorOf(each.form_factor) === form);
   const sum = (of: readonly TripCount[]) => of.reduce((total, { n }) => total + n, 0);
-  const all = sum(its);
-  const told = mdsSpecialGroups
-    .map((group) => ({ group, n: sum(its.filter((each) => each.special_group === group)) }))
+  const all = sum(ofForm);
+  // The largest group first, so that `pop` removes the smallest.
+  const published = mdsSpecialGroups
+    .map((group) => ({ group, n: sum(ofForm.filter((each) => each.special_group === group)) }))
     .filter(({ n }) => n >= K_ANONYMITY)
     .sort((a, b) => b.n - a.n);
-  const rest = () => told.reduce((left, { n }) => left - n, all);
-  while (told.length > 0 && rest() > 0 && rest() < K_ANONYMITY) told.pop();
+  const hidden = () => published.reduce((left, { n }) => left - n, all);
+  while (published.length > 0 && hidden() > 0 && hidden() < K_ANONYMITY) published.pop();
   const ofAll = all < K_ANONYMITY ? [] : [["all_riders", all] as const];
-  return new Map([...ofAll, ...told.map(({ group, n }) => [group, n] as const)]);
+  return new Map([...ofAll, ...published.map(({ group, n }) => [group, n] as const)]);
 }

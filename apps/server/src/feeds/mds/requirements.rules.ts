@@ -70,17 +70,16 @@ const partsOfStatus: { readonly [List in RecordList]?: string } = { events: "las
  * @param providerId the operator's id in MDS
  */
 export function leftOutFields({ programs }: RequirementFile, providerId: string | undefined): LeftOutFields {
-  const found = programs
-    .filter((program) => isOurs(program, providerId))
-    .flatMap(demandsOf)
-    .flatMap(({ served, disallowed }) =>
-      served.flatMap(({ list }) => (list === undefined ? [] : disallowed.map((field) => ({ list, field })))),
-    );
-  const nested = found.flatMap(({ list, field }) => {
+  const demands = programs.filter((program) => isOurs(program, providerId)).flatMap(demandsOf);
+  const inLists = demands.flatMap(({ served, disallowed }) =>
+    served.flatMap(({ list }) => (list === undefined ? [] : disallowed.map((field) => ({ list, field })))),
+  );
+  // A field that is disallowed in events or telemetry is left out of the event and the telemetry in a status, too.
+  const inStatus = inLists.flatMap(({ list, field }) => {
     const part = partsOfStatus[list];
     return part === undefined ? [] : [{ list: "vehicles_status" as const, field: `${part}.${field}` }];
   });
-  const byList = Map.groupBy([...found, ...nested], ({ list }) => list);
+  const byList = Map.groupBy([...inLists, ...inStatus], ({ list }) => list);
   return Object.fromEntries(
     [...byList].map(([list, fields]) => [list, [...new Set(fields.map(({ field }) => field))].sort()]),
   ) as { [List in RecordList]?: string[] };
@@ -150,6 +149,7 @@ type EndpointAnswer = RequirementAnswers["programs"][number]["endpoints"][number
 
 /** Answers for one endpoint, with each field that the service has, or that the agency requires or may not have. */
 function answerDemand({ required, disallowed, served, ...named }: Demand, leftOut: LeftOutFields): EndpointAnswer {
+  // All endpoints that serve the demand have the same records, so the first stands for them.
   const [first] = served;
   const given = first?.fields ?? [];
   const isLeftOut = (field: string) =>
@@ -161,8 +161,8 @@ function answerDemand({ required, disallowed, served, ...named }: Demand, leftOu
     fields: fields.map((field) => {
       const known = first?.find(field);
       const isPublic = known !== undefined && first?.list === undefined;
-      const isGiven = known === undefined ? "missing" : "given";
-      const status = isLeftOut(field) && !isPublic ? "disallowed" : isGiven;
+      const statusIfAllowed = known === undefined ? "missing" : "given";
+      const status = isLeftOut(field) && !isPublic ? "disallowed" : statusIfAllowed;
       return { field, status, is_optional: known?.isOptional ?? false, is_required: required.includes(field) };
     }),
   };

@@ -311,23 +311,23 @@ export interface EventSpan {
   readonly to: number;
 }
 
-/** The place of an event in the order by time: a list goes on after it. */
-export interface EventPlace {
+/** The position of an event in the log, which is ordered by time and id: the next page begins after it. */
+export interface LogPosition {
   readonly at: number;
   readonly id: string;
 }
 
 /**
- * Returns the events of a period after a place, and the place after which the next page begins; undefined: it is the last
- * page.
+ * Returns the events of a period after a position, and the position after which the next page begins; undefined: it is
+ * the last page.
  * @throws ServiceError `invalid_parameter` when the period begins more than two weeks ago, or ends before it begins
  */
 export async function recentEvents(
   { filtered, clock }: AgencyReads,
   { whose }: Agency,
   { from, to }: EventSpan,
-  after: EventPlace | undefined,
-): Promise<{ readonly rows: readonly EventRow[]; readonly next: EventPlace | undefined }> {
+  after: LogPosition | undefined,
+): Promise<{ readonly rows: readonly EventRow[]; readonly next: LogPosition | undefined }> {
   if (from > to) throw serviceError("invalid_parameter", "timesReversed");
   const oldest = clock() - RECENT_MS;
   if (from < oldest) throw serviceError("invalid_parameter", "notRecent", { oldest });
@@ -335,8 +335,8 @@ export async function recentEvents(
   const end = Math.min(to, clock() + MAX_AHEAD_MS);
   if (from >= end) return { rows: [], next: undefined };
   const span = { from: new Date(from), to: new Date(end), firstDay: dayOf(from), lastDay: dayOf(end) };
-  const place = { at: new Date(after?.at ?? from), id: after?.id ?? FIRST_ID };
-  const rows = await filtered.read(whose, (db) => listRecentEvents(db, whose.systemId, span, place, PAGE_SIZE + 1));
+  const position = { at: new Date(after?.at ?? from), id: after?.id ?? FIRST_ID };
+  const rows = await filtered.read(whose, (db) => listRecentEvents(db, whose.systemId, span, position, PAGE_SIZE + 1));
   const page = rows.slice(0, PAGE_SIZE);
   const last = rows.length > PAGE_SIZE ? page.at(-1) : undefined;
   return { rows: page, next: last && { at: last.at.getTime(), id: last.id } };

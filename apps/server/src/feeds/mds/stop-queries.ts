@@ -59,6 +59,7 @@ const listIds = statement(
   "mds.listStopIds",
   `select id from stations s where s.system_id = $1 and ${isThere} and s.id > $2 order by s.id limit $3`,
 );
+// `type` is the name under which `FORM_FACTOR` reads a description.
 const listForms = statement(
   "mds.listFormFactors",
   `select id, ${FORM_FACTOR} as form_factor from descriptions type

@@ -30,6 +30,7 @@ export function stopRecord(row: StopRow, { providerId, uuid, formFactors }: Stop
     },
     capacity: counted(capacityOf(row)),
     num_vehicles_available: availableOf(row, formFactors, usual),
+    // MDS has no number of reserved vehicles, so they count as disabled.
     num_vehicles_disabled:
       row.vehicles === null
         ? counted((row.num_bikes_disabled ?? 0) + row.num_bikes_reserved)
