@@ -82,7 +82,7 @@ export function countRowIssues() {
   const firstOf = new Map<RejectReason, { row: number; problem: RowProblem }>();
   let rows = 0;
   /** Throws when more than half of the rows so far have an issue that shows that the file is damaged. */
-  const finish = () => {
+  const rejectIfDamaged = () => {
     for (const [reason, { row, problem }] of firstOf) {
       const fileError = FILE_ERRORS[reason];
       const count = rejected.get(reason) ?? 0;
@@ -97,7 +97,7 @@ export function countRowIssues() {
     rejected: rejected as ReadonlyMap<RejectReason, number>,
     /** Call it for each row, before `reject`. @throws ImportFileError when enough rows show that the file is damaged */
     countRow(): void {
-      if (rows === ROWS_TO_JUDGE) finish();
+      if (rows === ROWS_TO_JUDGE) rejectIfDamaged();
       rows++;
     },
     reject(row: number, problem: RowProblem): void {
@@ -105,7 +105,7 @@ export function countRowIssues() {
       if (!firstOf.has(problem.reason)) firstOf.set(problem.reason, { row, problem });
     },
     /** Call it at the end of the file. @throws ImportFileError when the file is damaged */
-    finish,
+    finish: rejectIfDamaged,
   };
 }
 

@@ -154,7 +154,8 @@ function value({ fields, layout }: RowValues, field: TripField): string | undefi
 
 /** Returns the name of a field's column as the file writes it. */
 function columnName({ layout }: RowValues, field: TripField): string {
-  return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
+  const columnIndex = layout.columnIndexes[field];
+  return (columnIndex === undefined ? undefined : layout.names[columnIndex]) ?? field;
 }
 
 /** Returns the rejection of a row for the value of one field. The caller throws it. */

@@ -57,7 +57,7 @@ export async function openSpool(directory: string, name: string, origin: RideOri
     if (rows.length === 0) return;
     const start = end;
     const marksAt = start + used;
-    // The marks follow the lines: the rows and the starts of the batch, as one array of numbers.
+    // After the lines of a batch come its marks (`RideMarks`): the numbers of its rows, then the starts of its rides.
     const marks = Buffer.from(Float64Array.from([...rows, ...lane.starts]).buffer);
     end = marksAt + marks.length;
     Object.assign(lane, emptyLane());
@@ -91,10 +91,13 @@ export async function openSpool(directory: string, name: string, origin: RideOri
 
 /** Rides that are written to the database in order: those that are not on disk yet, and the batches on disk. */
 interface Lane {
-  /** The lines of the rides that are not on disk yet. Only the first `used` bytes are filled. */
+  /**
+   * The rides that are not on disk yet, each as a line for PostgreSQL's `copy` (`pastRideLines`). Only the first `used`
+   * bytes are filled.
+   */
   bytes: Buffer;
   used: number;
-  /** For each of these rides, the line of the file that it comes from. */
+  /** For each of these rides, the number of its line in the trip file. */
   rows: number[];
   /** For each of these rides, its start in milliseconds since 1970. */
   starts: number[];

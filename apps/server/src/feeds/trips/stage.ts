@@ -145,7 +145,8 @@ function createDamageSearch() {
 
 /** Returns the name of a field's column as the file writes it. */
 function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStationId"): string {
-  return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
+  const columnIndex = layout.columnIndexes[field];
+  return (columnIndex === undefined ? undefined : layout.names[columnIndex]) ?? field;
 }
 
 /** Copies a field. V8 may store a field as a part of a longer string, which the field would keep in memory. */
