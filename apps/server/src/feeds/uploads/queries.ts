@@ -2,7 +2,11 @@ import type { ShownUpload, UploadResult } from "@bikeshare/contract/console";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** A trip file that a person uploads to import it. `feeds/uploads/service.ts` explains its states. */
+/**
+ * A trip file that a person uploads to import it. It is `receiving` its bytes; then each of its two steps, a trial and
+ * the import, is `waiting` and `running`. After the trial it is `tried`, after the import `done`, after a failure
+ * `failed`.
+ */
 export interface StoredUpload extends Pick<
   ShownUpload,
   "id" | "file_name" | "time_zone" | "state" | "step" | "bytes" | "asked_by" | "share" | "rows_done" | "problem"
@@ -32,6 +36,7 @@ const deleteEnded = statement(
   "uploads.deleteEnded",
   `delete from trip_uploads where system_id = $1 and not (${isOpen})`,
 );
+// Removes `person:` from `asked_by`, which leaves the person's id.
 const findNewest = statement(
   "uploads.findNewest",
   `select u.*, people.name as asked_by_name from (
