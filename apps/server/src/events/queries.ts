@@ -141,7 +141,7 @@ const visible = "name = any($2::text[]) and (partner_id is null or partner_id = 
 
 /*
  * Reads, for each name, the public events (the owner '') and the partner's own events (the owner $3), from an index that
- * each day's partition has for this statement (storage/partitions/partition-queries.ts). The first events of all these are
+ * is made for this statement (events_visible of migrations/0003_events.sql). The first events of all these are
  * the page. So the statement never reads events that the viewer may not see: skipping them takes 900 ms for one rare name
  * among 3 million events. The statement sorts by the position alone. If it sorted by day and position, PostgreSQL would use
  * the primary key while it has few statistics of a new day, and would have to skip events after all.
