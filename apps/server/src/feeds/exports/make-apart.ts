@@ -8,8 +8,8 @@ import { ExportFileError } from "./file-writer.ts";
 import { draftOf, type MakeOptions } from "./make-file.ts";
 
 /**
- * Most heap memory of one export's thread, in MB. Rows are read and written a few thousand at a time. Too low: exports of
- * cities with thousands of stations fail. Too high: takes memory from requests.
+ * Most heap memory of one export's thread, in MB. The rows of one Parquet row group are in memory, 20,000 at most. Too
+ * low: exports of cities with thousands of stations fail. Too high: takes memory from requests.
  */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
 

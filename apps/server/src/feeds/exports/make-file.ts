@@ -273,7 +273,7 @@ export function draftOf(placed: Placed): string {
 }
 
 /**
- * Makes a file and its manifest from one snapshot of the database. Reads and writes a few thousand rows at a time. Writes a
+ * Makes a file and its manifest from one snapshot of the database. Reads a few thousand rows at a time. Writes a
  * draft, which is renamed when it is complete and on the disk; then writes the manifest. A killed process leaves a draft.
  * @throws ExportFileError
  */
