@@ -234,7 +234,8 @@ export class CityActs {
   }
 
   /**
-   * Returns the bikes of other stations that a station needs to reach a threshold.
+   * Returns the bikes of other stations that a station needs to reach a threshold; none for a threshold of docks, whose
+   * number is only reported.
    * @throws ServiceError `not_found` when other stations have too few bikes, or more than MAX_TAKEN are needed
    */
   async bikesToBring(

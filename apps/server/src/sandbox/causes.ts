@@ -73,7 +73,7 @@ const causes: Readonly<
     const watched = await watchedStation(acts, context, "station.back_to_normal", stationId);
     // Throws before anything has changed when too few bikes can be brought.
     await acts.bikesToBring(watched.station_id, watched);
-    if (!watched.is_told) await stayBelow(acts, context, watched);
+    if (!watched.was_notified) await stayBelow(acts, context, watched);
     await acts.recover(watched.station_id, watched);
     await compareAllStations(context, acts.systemId);
     return ofStation(watched.station_id);
@@ -91,20 +91,24 @@ const causes: Readonly<
 };
 
 /**
- * Finds a station for which an endpoint of the sandbox has a threshold.
+ * Finds a station for which an endpoint of the sandbox has a threshold, and whether the endpoint was notified that the
+ * station is below it (`was_notified`).
  * @throws ServiceError `not_found` when there is none
  */
 async function watchedStation(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
   // Compares first, so that new thresholds are watched, and what is known of the stations is current.
   await compareAllStations(context, acts.systemId);
-  const mayBeTold = event === "station.back_to_normal";
-  const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeTold });
+  const mayBeNotified = event === "station.back_to_normal";
+  const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeNotified });
   if (watched === undefined) throw serviceError("not_found", "threshold", { event });
   // With `count`, as `Threshold` of the contract calls it.
   return { ...watched, count: watched.count_of };
 }
 
-/** Brings a station below a threshold, and lets the time pass after which the endpoint is notified. */
+/**
+ * Brings a station below a threshold, and lets the time pass after which the endpoint is notified: the threshold's minutes,
+ * and the delay of the event (`SETTLE_MS`).
+ */
 async function stayBelow(
   acts: CityActs,
   context: CommandContext,

@@ -28,11 +28,15 @@ const passTime = {
   sandboxes: "update sandboxes set advanced_seconds = advanced_seconds + $3::int, rides_at = $2 where system_id = $1",
 };
 
-/** SQL: the new time at which a crossing is due: `$2` seconds sooner, but at most SETTLE_MS ago. */
+/**
+ * SQL: the new time at which the event of a crossing is due: `$2` seconds sooner, but at most SETTLE_MS ago. A crossing is a
+ * station's fall below a threshold; its event is due when the threshold's minutes are over.
+ */
 const crossingDueAt = `greatest(due_at - $2::int * interval '1 s', now() - interval '${SETTLE_MS} ms')`;
 
 /** Like `passTime`, but `$2` is the number of seconds, for times that are compared with PostgreSQL's clock. */
 const passDatabaseTime = {
+  // Moves `below_since` by as much as `due_at`, so that the time between them stays.
   webhook_threshold_states: `update webhook_threshold_states
     set below_since = below_since - (due_at - ${crossingDueAt}), due_at = ${crossingDueAt} where system_id = $1 and due_at > now()`,
   // Locks lanes in the order in which dispatchers lock them (`inLockOrder`).
@@ -43,11 +47,13 @@ const passDatabaseTime = {
     from counted where lane.system_id = $1 and lane.endpoint_id = counted.endpoint_id`,
 };
 
-const ofDatabase = Object.entries(passDatabaseTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 const statements = Object.entries(passTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
+const databaseStatements = Object.entries(passDatabaseTime).map(([table, text]) =>
+  statement(`sandboxClock.${table}`, text),
+);
 
 /** Lets `seconds` pass for everything in a sandbox that is due by a stored time, except faults and rides. */
 export async function updateTimePassed(tx: Transaction, systemId: string, now: Date, seconds: number): Promise<void> {
   for (const each of statements) await tx.query(each, [systemId, now, seconds]);
-  for (const each of ofDatabase) await tx.query(each, [systemId, seconds]);
+  for (const each of databaseStatements) await tx.query(each, [systemId, seconds]);
 }

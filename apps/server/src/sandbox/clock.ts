@@ -22,9 +22,9 @@ export function advanceClock(context: CommandContext, systemId: string, seconds:
   return inTurn(context.db, systemId, () => letTimePass(context, systemId, seconds));
 }
 
-/** Lets time pass for a caller whose turn it is. */
+/** Lets time pass for a caller whose turn it is (`inTurn` of turns.ts). */
 export async function letTimePass(context: CommandContext, systemId: string, seconds: number): Promise<void> {
-  // First notes which stations are below a threshold now, so that time passes for these crossings, too.
+  // First records which stations are below a threshold now, so that time passes for these crossings, too.
   await compareAllStations(context, systemId);
   const now = context.clock();
   await context.db.transaction(async (tx) => {

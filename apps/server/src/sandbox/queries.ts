@@ -6,7 +6,7 @@ import { statement } from "../storage/db/statement.ts";
 import type { Tables } from "../storage/db/tables.generated.ts";
 import { MATCHES_STATION } from "../webhooks/queue/threshold-sql-fragments.ts";
 
-/* Statements of sandboxes: their rows, faults and use, and what their cities have. */
+/* Statements of sandboxes: their rows, faults and use, and the stations, bikes and rides of their cities. */
 
 const kept = columnsOfTable("sandboxes");
 
@@ -219,11 +219,11 @@ export async function updateWebhookFaults(
   await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
 }
 
-// A row of states without `due_at`: the endpoint was notified.
+// `threshold.since` null: the threshold is not watched yet. A row of states without `due_at`: the endpoint was notified.
 const watchedOf = statement(
   "sandboxes.watched",
   `select station.id as station_id, threshold.count_of, threshold.fewer_than, threshold.for_minutes,
-     state.station_id is not null as is_told
+     state.station_id is not null as was_notified
    from webhook_thresholds threshold
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
      and endpoint.events && array[$2, 'station.*']
@@ -232,7 +232,7 @@ const watchedOf = statement(
    left join webhook_threshold_states state on state.system_id = $1 and state.threshold_id = threshold.id
      and state.station_id = station.id and state.due_at is null
    where threshold.system_id = $1 and threshold.since is not null and (state.station_id is null or $4)
-   order by is_told desc, case when threshold.count_of = 'docks' then station.num_docks_available else station.num_bikes_available end,
+   order by was_notified desc, case when threshold.count_of = 'docks' then station.num_docks_available else station.num_bikes_available end,
      station.id
    limit 1`,
 );
@@ -241,18 +241,19 @@ const watchedOf = statement(
 interface WatchedRow extends Pick<Tables["webhook_thresholds"], "count_of" | "fewer_than" | "for_minutes"> {
   readonly station_id: string;
   /** Whether the endpoint was notified that the station is below the threshold. */
-  readonly is_told: boolean;
+  readonly was_notified: boolean;
 }
 
 /**
- * Returns a threshold whose endpoint subscribes to an event, and an online station that it watches. With `mayBeTold`, a
- * station is preferred that the endpoint was notified of; without it, no such station is returned.
+ * Returns a threshold whose endpoint subscribes to an event, and an online station that it watches: of several, the
+ * one with the fewest bikes or docks. With `mayBeNotified`, prefers a station that the endpoint was notified of; without it,
+ * returns no such station.
  */
 export async function findWatched(
   db: Queryable,
   systemId: string,
-  asked: { readonly event: string; readonly stationId: string | undefined; readonly mayBeTold: boolean },
+  asked: { readonly event: string; readonly stationId: string | undefined; readonly mayBeNotified: boolean },
 ): Promise<WatchedRow | undefined> {
-  const { event, stationId, mayBeTold } = asked;
-  return (await db.query<WatchedRow>(watchedOf, [systemId, event, stationId ?? null, mayBeTold]))[0];
+  const { event, stationId, mayBeNotified } = asked;
+  return (await db.query<WatchedRow>(watchedOf, [systemId, event, stationId ?? null, mayBeNotified]))[0];
 }

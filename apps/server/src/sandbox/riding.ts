@@ -46,7 +46,7 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
 
 /** Ends the rides of a sandbox that are over, and starts one unless the sandbox is full. */
 export async function rideOnce(context: CommandContext, systemId: string): Promise<void> {
-  // These acts are nobody's: the partner matters only for reservations.
+  // No partner requests these acts. The partner matters only for reservations, so none is named.
   const acts = new CityActs(context, { systemId, partnerId: "" });
   const now = context.clock();
   for (const ride of await listRidesUnderWay(context.db, systemId)) {
@@ -58,7 +58,7 @@ export async function rideOnce(context: CommandContext, systemId: string): Promi
     await ignoringRefusal(acts.startRide(undefined));
 }
 
-/** Days after which a sandbox that nobody uses is emptied. */
+/** Days after which an unused sandbox is emptied: its city is deleted. */
 const IDLE_DAYS = 30;
 const EMPTY_INTERVAL_MS = 3_600_000;
 /** Sandboxes emptied in one run. Too high: a run takes long. */

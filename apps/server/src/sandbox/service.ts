@@ -35,7 +35,10 @@ export const RIDE_INTERVAL_MS = 60_000;
 /** The seed of a new sandbox's first city: the same seed makes the same city. */
 const FIRST_SEED = 1;
 
-/** Keys that a partner's people may make for its sandbox. */
+/**
+ * The limits of the API keys that a partner's people may make for its sandbox: `keys` at once, each for at most `days`,
+ * with `rate_limit` requests of all of them in any 60 s.
+ */
 const TEST_KEYS = { scopes: [...scopeNames], rate_limit: 600, days: 365, keys: 10 };
 
 /**
