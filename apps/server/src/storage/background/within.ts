@@ -24,7 +24,11 @@ export function askTogether<Answer>(ask: () => Promise<Answer>): () => Promise<A
       const asked = waiting;
       // Later callers start a new query: this answer may be older than the data that they must see.
       waiting = undefined;
-      await (async () => ask())().then(asked.resolve, asked.reject);
+      try {
+        asked.resolve(await ask());
+      } catch (error) {
+        asked.reject(error);
+      }
     }
     isAsking = false;
   }
