@@ -359,13 +359,14 @@ export class RowCounter extends Transform {
     _encoding: BufferEncoding,
     done: (error: Error | null, chunk?: Buffer) => void,
   ): void {
-    let last = -1;
+    /** The index of the last line end in the chunk; -1: there is none. */
+    let lastLineEnd = -1;
     for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) {
       this.count++;
       this.#length = 0;
-      last = at;
+      lastLineEnd = at;
     }
-    this.#length += chunk.length - last - 1;
+    this.#length += chunk.length - (lastLineEnd + 1);
     this.bytes += chunk.length;
     const damage = this.#damage();
     if (damage === undefined) done(null, chunk);

@@ -12,6 +12,7 @@ export interface CopiedTable {
 /** Memory for sorting one index. If it needs more, PostgreSQL uses temporary files. */
 const INDEX_MEMORY = "256MB";
 
+// Leaves out the indexes of keys and exclusion constraints: those belong to `constraints`, and cannot be dropped alone.
 const indexes = statement(
   "backup.indexes",
   `select i.indrelid::regclass::text as "table", i.indexrelid::regclass::text as name,
@@ -22,6 +23,8 @@ const indexes = statement(
      and not exists (select from pg_constraint c where c.conindid = i.indexrelid and c.contype in ('p', 'u', 'x'))
    order by i.indexrelid`,
 );
+// `contype`: p is a primary key, u a unique, x an exclusion and f a foreign key constraint. `conparentid = 0` leaves out the
+// constraints of partitions, which come and go with their parents'.
 const constraints = statement(
   "backup.constraints",
   `select conrelid::regclass::text as "table", quote_ident(conname) as name, contype = 'f' as "isForeignKey",

@@ -140,10 +140,11 @@ function contradiction(cause: Error): BackupFileError {
  */
 function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void {
   const columnsOf = new Map(present.map(({ name, columns }) => [name, new Set(columns)]));
+  const named = new Set<string>();
   for (const { name, columns } of manifest.tables) {
     const known = columnsOf.get(name);
-    // `delete` returns false if the table is unknown or an earlier entry has named it.
-    const isTwice = !columnsOf.delete(name) || new Set(columns).size < columns.length;
+    const isTwice = named.has(name) || new Set(columns).size < columns.length;
+    named.add(name);
     if (known !== undefined && !isTwice && columns.every((column) => known.has(column))) continue;
     throw new BackupFileError(
       `The backup is damaged: the schema of its migrations has not the table ${JSON.stringify(name)} with its columns.`,

@@ -36,8 +36,7 @@ const MAX_DRAFT_SILENCE_MS = 3_600_000;
 /**
  * Makes a backup whenever the newest one in the directory is older than the interval, then removes all but the newest
  * `keep` backups. Also removes drafts of killed processes, and touches no other files. Makes no backup while another process
- * makes one in the same directory.
- * `close` aborts a running backup, which may need hours.
+ * makes one in the same directory. `close` aborts a running backup, which may need hours.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
   const { directory, keep, clock, onBackup, watch } = options;
@@ -126,13 +125,18 @@ function backupName(instant: number): string {
 /** Lists the files in a directory that are named by `backupName`, the oldest first, with the times in their names. */
 export async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
   return (await readdir(directory)).toSorted().flatMap((name) => {
-    const [, date, time] = /^bikeshare-(\d{8})T(\d{6})Z\.zip$/.exec(name) ?? [];
-    if (date === undefined || time === undefined) return [];
-    const madeAt = Date.parse(
-      `${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`,
-    );
-    return Number.isNaN(madeAt) ? [] : [{ name, madeAt }];
+    const madeAt = timeInName(name);
+    return madeAt === undefined ? [] : [{ name, madeAt }];
   });
+}
+
+/** Returns the time in a name of `backupName`, in milliseconds since 1970; undefined: the name has another form. */
+function timeInName(name: string): number | undefined {
+  const parts = /^bikeshare-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.zip$/.exec(name);
+  if (parts === null) return undefined;
+  const [, year, month, day, hour, minute, second] = parts;
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return Number.isNaN(time) ? undefined : time;
 }
 
 /**
