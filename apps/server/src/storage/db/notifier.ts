@@ -37,7 +37,7 @@ export function createNotifier(
   let isClosed = false;
 
   const send = async () => {
-    // Waits for the rest of this turn of the event loop, so that all channels of a commit are sent together.
+    // Waits until the caller's synchronous code has run, so that all notifications of a commit are sent together.
     await Promise.resolve();
     while (waiting.size > 0) {
       const batch = waiting;

@@ -45,6 +45,7 @@ export function createPipelinedConnection(options: PipelinedConnectionOptions): 
   }
 
   const query: PipelinedConnection["query"] = async <Row>(statement: Statement, values: readonly unknown[] = []) => {
+    // Callers that come while a connection is being opened share it.
     const client = current ?? (await (connecting ??= connect().finally(() => (connecting = undefined))));
     batchWrites(client);
     const ended = options.observer?.statementSent(statement.name);

@@ -72,16 +72,12 @@ const listParts = statement(
 
 /** Returns SHA-256 of the database's columns and function bodies, for the tables and functions that some SQL creates. */
 async function fingerprintOf(db: QueryRunner, sql: readonly string[]): Promise<string> {
-  const created = (pattern: RegExp) =>
-    sql.flatMap((text) => splitStatements(text).flatMap(({ bare }) => pattern.exec(bare)?.[1] ?? []));
-  const names = [created(/^create table (\w+) ?\(/), created(/^create function (\w+) ?\(/)];
-  const parts = await db.query<{ part: string }>(listParts, names);
-  return createHash("sha256")
-    .update(
-      parts
-        .map(({ part }) => part)
-        .sort()
-        .join("\n"),
-    )
-    .digest("hex");
+  // `bare`: a statement in lower case and without comments.
+  const statements = sql.flatMap((text) => splitStatements(text)).map(({ bare }) => bare);
+  const namesBy = (pattern: RegExp) => statements.flatMap((text) => pattern.exec(text)?.[1] ?? []);
+  const tables = namesBy(/^create table (\w+) ?\(/);
+  const functions = namesBy(/^create function (\w+) ?\(/);
+  const rows = await db.query<{ part: string }>(listParts, [tables, functions]);
+  const parts = rows.map(({ part }) => part).sort();
+  return createHash("sha256").update(parts.join("\n")).digest("hex");
 }

@@ -166,9 +166,9 @@ async function apply(
   }
 }
 
-/** Too low: finds no gap between transactions. Too high: a longer stall for other users of the table. */
+/** How long an attempt waits for its locks. Too low: finds no gap between transactions. Too high: stalls other users longer. */
 const LOCK_TIMEOUT_MS = 200;
-/** Five minutes in total with the pauses in between: longer than any of our transactions except imports and backups. */
+/** Attempts that take five minutes with their pauses: longer than any of our transactions except imports and backups. */
 const LOCK_ATTEMPTS = 65;
 /** The pause after the first attempt to get a lock, which doubles with each attempt up to the maximum. */
 const FIRST_PAUSE_MS = 100;
@@ -363,10 +363,11 @@ async function findBatchIn(
   const end = await findRow(db, key, after, batchRows - 1);
   // The values of `end` follow those of `after` among the parameters.
   const upper = end === undefined ? "" : ` and ${comparison(key, "<=", after.length + 1)}`;
+  const [system = ""] = after;
   return {
     sql: sql.replaceAll(BATCH_CONDITION, `(${conditionAfter(key, after)}${upper})`),
     values: [...after, ...(end ?? [])],
-    end: [...after.slice(0, 1), ...(end ?? [])],
+    end: [system, ...(end ?? [])],
   };
 }
 

@@ -33,6 +33,7 @@ const recorded = statement(
   "migrations.recorded",
   "select number, oldest_program, steps_done, position, applied_at from migrations order by number",
 );
+// $4: the steps that are done. $6: all steps of the migration.
 const record = statement(
   "",
   `insert into migrations (number, name, oldest_program, steps_done, position, applied_at)
@@ -135,6 +136,8 @@ export interface TableSize {
   readonly rows: number;
 }
 
+// `pg_partition_tree` has no row for a table without partitions, so the table itself is added. `reltuples` is -1 before the
+// first vacuum or analyze.
 const tableSizes = statement(
   "",
   `select t.relname::text as "table",

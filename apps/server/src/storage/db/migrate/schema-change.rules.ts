@@ -33,8 +33,15 @@ export function blockedBy(mode: LockMode): Blocked {
   return lockModes.indexOf(mode) >= lockModes.indexOf("share") ? "writes" : "nothing";
 }
 
-/** The work that a statement does on existing rows while it holds its locks. All but "none" take longer for more rows. */
-export type Work = "none" | "scan" | "index build" | "rows" | "rewrite";
+/** The kinds of work that a statement does on existing rows while it holds its locks, from the least to the most. */
+const works = ["none", "scan", "index build", "rows", "rewrite"] as const;
+
+/** The work of a statement. All but "none" take longer for more rows. */
+export type Work = (typeof works)[number];
+
+function greaterOf(one: Work, other: Work): Work {
+  return works.indexOf(one) > works.indexOf(other) ? one : other;
+}
 
 /** A lock that a statement takes on a table. */
 export interface TableLock {
@@ -329,8 +336,7 @@ function alterTable(table: string, text: string): SchemaChange | undefined {
   const found = splitActions(text).map(actionBy);
   if (found.some((action) => action === undefined)) return undefined;
   const known = found.filter((action) => action !== undefined);
-  const order: readonly Work[] = ["none", "scan", "index build", "rows", "rewrite"];
-  const work = order[Math.max(...known.map((action) => order.indexOf(action.work ?? "none")))] ?? "none";
+  const work = known.map((action) => action.work ?? "none").reduce(greaterOf);
   const mode = known.map((action) => action.mode).reduce(strongerOf);
   const first = <Name extends "removes" | "narrows" | "issue" | "advice">(name: Name) =>
     known.find((action) => action[name] !== undefined)?.[name];
