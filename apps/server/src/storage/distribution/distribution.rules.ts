@@ -37,6 +37,7 @@ export function missingFor(state: ServerState): string[] {
 export interface TableSteps {
   /** Reference tables, in the order of their migrations: a table comes after the tables that it refers to. */
   readonly references: readonly string[];
+  /** System tables: each of their rows belongs to a system. */
   readonly systems: readonly string[];
 }
 

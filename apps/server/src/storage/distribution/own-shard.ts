@@ -3,6 +3,11 @@ import { tablesOfKind } from "./distribution.rules.ts";
 import { findExtension, findOwnShard, listDistributedTables, updateToOwnShard } from "./queries.ts";
 import { readTableKinds } from "./table-kinds.ts";
 
+/*
+ * Finds out whether a system has shards of its own in a database that Citus distributes. A system table has rows of all
+ * systems and is split by system into shards; all system tables are split alike (colocated).
+ */
+
 /**
  * Gives a system a separate shard of every system table, so that it can be placed on, and moved to, any node.
  * @returns false when the database is not distributed, or the system has separate shards already
