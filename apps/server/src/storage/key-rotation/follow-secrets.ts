@@ -17,7 +17,7 @@ import { fingerprintsOf } from "./rotation.rules.ts";
  * stored secrets; they are not API keys.
  */
 
-/** The dependencies of `followSecrets`, by which a process uses new keys of the secrets file without a restart. */
+/** The dependencies of `followSecrets`. */
 interface FollowSecretsOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -65,14 +65,14 @@ export async function followSecretsFile(
   { logger: log, conditions, closers }: Service,
 ): Promise<AllSecrets> {
   const reading = conditions.of("reading the secrets file", { quietMs: Number.POSITIVE_INFINITY });
-  const process = { process: ids.next("process"), host: hostname() };
   const { succeeded: onRead, failed: onError, watch } = reading;
   const followed = await followSecrets({
     db,
     clock,
     secrets,
     path: secretsPath(config),
-    ...process,
+    process: ids.next("process"),
+    host: hostname(),
     log,
     onRead,
     onError,
@@ -108,7 +108,10 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
     log.info({ path, ...fingerprintsOf(next) }, "the secrets file has changed: its keys are in use");
   };
   const heartbeat = async () => {
-    if (pollsUntilHeartbeat-- > 0) return;
+    if (pollsUntilHeartbeat > 0) {
+      pollsUntilHeartbeat--;
+      return;
+    }
     await updateKeyHolder(db, { process, host, ...fingerprintsOf(current) }, ALIVE_MS);
     pollsUntilHeartbeat = POLLS_PER_HEARTBEAT - 1;
   };

@@ -48,6 +48,7 @@ export async function deleteKeyHolder(db: Queryable, process: string): Promise<v
 /** A webhook secret, as it is stored. */
 type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted">;
 
+// $3: the fingerprint of a key, and a dot. Every secret that the key encrypted begins with it.
 const lockSecrets = statement(
   "keyRotation.lockSecrets",
   `select id, endpoint_id, encrypted from webhook_secrets
@@ -64,7 +65,7 @@ const countSecrets = statement(
    where system_id = $1 and encrypted ^@ any ($2::text[]) and (expires_at is null or expires_at > now())`,
 );
 
-/** Locks and returns secrets with ids above `after`, by id, that were not encrypted with the key of `fingerprint`. */
+/** Locks and returns webhook secrets with ids above `after`, by id, that were not encrypted with the key of `fingerprint`. */
 export function lockSecretsOfOtherKeys(
   tx: Transaction,
   systemId: string,
@@ -78,7 +79,7 @@ export async function updateEncrypted(tx: Transaction, systemId: string, row: Se
   await tx.query(setSecret, [systemId, row.endpoint_id, row.id, row.encrypted]);
 }
 
-/** Counts the unexpired secrets that were encrypted with the keys of these fingerprints. */
+/** Counts the unexpired webhook secrets that were encrypted with the keys of these fingerprints. */
 export async function countSecretsOfKeys(
   db: Queryable,
   systemId: string,
