@@ -93,6 +93,7 @@ async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRang
   // other rows still begin at `since`.
   const from = after === undefined || after.at < since ? { at: since, id: "" } : after;
   const values = [...source.values, upto, limit, from.at, from.id];
+  // 0 and the empty id: the first page begins before every row.
   if (source.rows.some(({ isByClock = false }) => isByClock)) values.push(since, after?.at ?? 0, after?.id ?? "");
   const found = oneRow(await db.query<FoundChanges>(statementOf(source, values, size), values));
   const { items, lastOfMore } = splitRows(found.rows, limit);
@@ -102,13 +103,13 @@ async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRang
 }
 
 /** @param values the values of the conditions; the values of the filters are added to it */
-function statementOf(
-  { name, rows, values: { length: first }, filters }: ChangeSource,
-  values: unknown[],
-  size: FetchSize,
-) {
-  // The placeholders of the values that `readPage` adds to the values of the conditions, in the same order.
-  const [upto, limit, at, id, since, clockAt, clockId] = [1, 2, 3, 4, 5, 6, 7].map((index) => `$${first + index}`);
+function statementOf(source: ChangeSource, values: unknown[], size: FetchSize) {
+  const { name, rows, filters } = source;
+  // The placeholders of the values that `readPage` adds to the values of the conditions, in the same order. The last three
+  // are for rows that changed by the clock alone.
+  const placeholder = (number: number) => `$${source.values.length + number}`;
+  const [upto, limit, at, id] = [placeholder(1), placeholder(2), placeholder(3), placeholder(4)];
+  const [since, clockAt, clockId] = [placeholder(5), placeholder(6), placeholder(7)];
   const conditions = filters.map((condition) => ` and ${condition((value) => `$${values.push(value)}`)}`).join("");
   const inOrder = `order by change_position, id limit ${size}`;
   const selects = rows.map(({ table, json, condition, isByClock = false, isUnfiltered = false }) => {

@@ -3,7 +3,10 @@ import type { Filter } from "@bikeshare/rules";
 import { millisecondsOf } from "../../iso-instant.ts";
 import type { Codes, Sieve, SortedRows } from "./sorted-rows.ts";
 
-/* The filters of a list, as conditions in SQL and as sieves of rows in memory (sorted-rows.ts). */
+/*
+ * The filters of a list: as conditions in SQL, and as sieves, which keep the matching ones of some rows in memory
+ * (sorted-rows.ts).
+ */
 
 /** A condition on a row. `placeholder` adds a value to the statement and returns its `$n`. */
 export type Condition = (placeholder: (value: unknown) => string) => string;

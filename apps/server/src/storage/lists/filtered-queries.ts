@@ -123,8 +123,8 @@ function firstRowsOf(
   return joinRows(`select distinct on (${order.join(", ")}) json from (${merged}) as candidates ${inOrder}`);
 }
 
-/** Which rows of a filtered list to read. */
-interface StepRange {
+/** The rows of a filtered list that a page shows. */
+interface PageRange {
   /** As `Filter.branches`. */
   readonly branches: readonly string[];
   /** Rows to skip. This number and the limit are computed here, so they may be written into the statement's text. */
@@ -138,7 +138,7 @@ interface StepRange {
  * Returns SQL that reads rows while it skips to the page: cheap for a short skip. The list of rides uses it for those, and
  * `rowsOf` for all others. Several branches: as `rowsOf`.
  */
-export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, page: StepRange): string {
+export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, page: PageRange): string {
   const { table, order, direction, json } = list;
   const { branches, skip, limit, fromEnd = false } = page;
   const [branch, ...others] = branches;
@@ -158,21 +158,21 @@ export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, pa
 /** Returns SQL that reads a page's rows: first finds their ids by an index alone, then reads the rows. Suits any skip. */
 export function rowsOf(
   { table, order, direction, json }: Omit<FilterableList<never>, "placeholders">,
-  page: StepRange,
+  page: PageRange,
 ): string {
   const { branches, skip, limit, fromEnd = false } = page;
   const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
   const opposite = direction === "asc" ? "desc" : "asc";
-  const stepping = ordered(fromEnd ? opposite : direction);
+  const readingOrder = ordered(fromEnd ? opposite : direction);
   const [only, ...others] = branches;
   // Reads enough rows of each branch to include the page, however the branches' rows mix.
   const candidates = branches.map(
-    (branch) => `(select ${order.join(", ")} from ${table} where ${branch} ${stepping} limit ${skip + limit})`,
+    (branch) => `(select ${order.join(", ")} from ${table} where ${branch} ${readingOrder} limit ${skip + limit})`,
   );
   const ids =
     others.length === 0
-      ? `select id from ${table} where ${only} ${stepping} offset ${skip} limit ${limit}`
-      : `select id from (${candidates.join(" union all ")}) as candidates ${stepping} offset ${skip} limit ${limit}`;
+      ? `select id from ${table} where ${only} ${readingOrder} offset ${skip} limit ${limit}`
+      : `select id from (${candidates.join(" union all ")}) as candidates ${readingOrder} offset ${skip} limit ${limit}`;
   return joinRows(
     `select ${json} as json from ${table} where system_id = $1 and id = any(array(${ids})) ${ordered(direction)}`,
   );

@@ -8,7 +8,7 @@ export interface Page<Position> {
   readonly next: Position | undefined;
   /** Items in the whole list; undefined when the page was asked for by cursor. */
   readonly total: number | undefined;
-  /** The checkpoint from which to follow the list, if the list returns one. */
+  /** The position in the list's changes from which a caller can follow the list, if the list returns one. */
   readonly checkpoint?: string | undefined;
 }
 

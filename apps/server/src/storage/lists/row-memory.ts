@@ -75,7 +75,7 @@ const MANY_STANDING_MS = 100;
 const MANY = 500;
 /** Maximum age of `since`. Records of older changes may be deleted: removed bikes are recorded for some days only. */
 const MAX_UNFOLLOWED_US = 24 * 3_600_000_000;
-/** A key before every row. */
+/** A key before every row: no row has a time before the year 1900. */
 const FIRST: RowKey = { time: Date.UTC(0), id: "" };
 
 /**
