@@ -170,7 +170,7 @@ export async function deleteSomePastRows(
   return oneRow(await db.query<{ n: number }>(statement("", text), [systemId, day, limit])).n;
 }
 
-/**
+/*
  * Ownership of the audit log in the PostgreSQL that this service runs itself. The service's role owns every other table, and
  * an owner can drop a table or grant itself revoked rights. The audit log therefore belongs to a role without a login.
  * Functions of that role create and drop the monthly partitions; they drop and delete only entries beyond the retention
@@ -185,6 +185,8 @@ const FORM = "1";
 
 const RETENTION_DAYS = dailyTables.find(({ name }) => name === "audit_log")?.retentionDays ?? Number.NaN;
 
+// Protected: the role OWNER has the table and all of its partitions, the service's role is no member of OWNER and does not
+// own the database, and the functions have the present form. Null, such as without the role OWNER, counts as false.
 const state = statement(
   "audit.owner",
   `select coalesce(

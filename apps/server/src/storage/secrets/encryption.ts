@@ -31,6 +31,7 @@ export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
       const cipher = createCipheriv(ALGORITHM, keyObject, nonce);
       cipher.setAAD(Buffer.from(context));
       const encrypted = cipher.update(text, "utf8");
+      // Returns no bytes in this mode, and completes the tag.
       cipher.final();
       return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]);
     },
@@ -108,12 +109,9 @@ export function createTokenCipher(source: KeySource<NumberedKey>, purpose: strin
     },
     decrypt(context, token) {
       const bytes = decode(token);
-      return (
-        bytes &&
-        prepared()
-          .ciphers.get(bytes[0] ?? -1)
-          ?.decrypt(context, bytes.subarray(1))
-      );
+      const keyId = bytes?.[0];
+      if (bytes === undefined || keyId === undefined) return undefined;
+      return prepared().ciphers.get(keyId)?.decrypt(context, bytes.subarray(1));
     },
     isCurrent: (token) => decode(token)?.[0] === prepared().currentId,
   };

@@ -3,6 +3,12 @@ import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { MAX_CRASHES, type WorkName } from "./work.rules.ts";
 
+/*
+ * Statements about the units of background work, such as overdue reservations. `work_runs` has the runs under way;
+ * `work_failures` has the units that failed or whose process ended during a run. A failing unit is tried again later. One
+ * that ended MAX_CRASHES processes in a row is set aside: it is not tried again until somebody releases it.
+ */
+
 /** The state of a work's units before the next run. */
 export interface UnitStates {
   /** Whether processes have ended without finishing their runs. */
@@ -91,7 +97,8 @@ export async function insertCrashes(
 }
 
 // `$5` is the first delay, which doubles with each failure, and `$6` the longest. Twenty doublings exceed any longest delay.
-// 32,767 is the greatest smallint. A failure ends the row of crashes, because the process has survived.
+// 32,767 is the greatest smallint. `max` makes one row even for a unit that has not failed before. A failure resets
+// `crashes`, because the process has survived.
 const failed = statement(
   "work.insertFailure",
   `insert into work_failures as known (system_id, work, unit, failures, message, due_at)

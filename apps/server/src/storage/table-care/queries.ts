@@ -32,7 +32,8 @@ const neglected = statement(
 );
 
 // In a distributed database the rows are in shards, so each node is asked for its neglected shards. A shard's name ends with
-// its id, which leads to its table; a vacuum of the table includes all its shards. A node that does not answer is left out.
+// its id, which leads to its table; a vacuum of the table includes all its shards. The two `true`: asks the nodes in parallel,
+// and gives a warning instead of an error for a node that does not answer, which is left out.
 const neglectedShards = statement(
   "tableCare.neglectedShards",
   `select shard.logicalrelid::text as name, sum(found.pages)::int as pages
