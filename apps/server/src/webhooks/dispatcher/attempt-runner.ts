@@ -6,9 +6,12 @@ import type { Sender } from "../sender/sender.ts";
 import { canStartAttempt, endAttempt, type Lane, type QueueName } from "./lanes.ts";
 import { type CompletedAttempt, type Message, resultOf, type SentAttempt } from "./result-writer.ts";
 
-/* Runs attempts: takes claimed deliveries from lanes, has their messages sent, and judges the results. */
+/*
+ * Runs attempts: takes claimed deliveries from lanes, has their messages sent, and judges the results. A lane has the
+ * deliveries of one endpoint, which one worker at a time sends.
+ */
 
-/** A message that was sent, and what came of it. */
+/** A message that was sent, and its result. */
 type SentMessage = Omit<SentAttempt, "row" | "kept" | "chance">;
 
 export interface AttemptRunnerOptions {
@@ -27,7 +30,7 @@ export interface AttemptRunnerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Called with what the dispatcher does, for metrics and the log. */
+/** Receives the steps of the dispatcher, for metrics and the log. */
 export interface DispatchObserver {
   claimed(deliveries: number): void;
   /** An attempt begins, `waitedMs` after it was due. */
@@ -37,7 +40,7 @@ export interface DispatchObserver {
    * @param stale number of results that were not written, because the claims were no longer the worker's
    */
   resultsWritten(attempts: readonly CompletedAttempt[], stale: number): void;
-  /** Orphans of an earlier holder of a lane got the result `unknown`. */
+  /** Orphans, which an earlier holder of a lane claimed without writing a result, got the result `unknown`. */
   orphansWritten(orphans: number): void;
   /** Deliveries were set aside, because they ended several processes or PostgreSQL rejects their results. */
   setAside(systemId: string, deliveryIds: readonly string[]): void;

@@ -21,13 +21,15 @@ import { type EndpointHealth, HEALTHY } from "../rules/after-attempt.ts";
 import { LogMeter } from "../rules/log-budget.ts";
 
 /*
- * The lanes (docs/glossary.md#lane) that a worker leases: the state of each in memory, what it may claim and send, and its
- * lease. A worker claims a queued delivery before it sends it: the claim is the lane's token in the queue's row.
+ * The lanes that a worker leases: the state of each in memory, what it may claim and send, and its lease. A lane has
+ * the deliveries of one endpoint, which one worker at a time sends. A worker claims a queued delivery before it sends
+ * it: the claim is the lane's token in the queue's row.
  */
 
 /** The state of a lane in the memory of the worker that leases it. webhooks/README.md shows the states as a diagram. */
 export interface Lane {
   readonly endpointId: string;
+  /** A number that each new lease of the lane increases. The database refuses writes with an earlier one. */
   readonly token: number;
   endpoint: DispatchEndpoint;
   health: EndpointHealth;
@@ -397,11 +399,11 @@ export class LaneKeeper {
    */
   async #adopt(lane: Lane): Promise<void> {
     const { db, systemId, clock, onOrphans } = this.#options;
-    for (let found = ORPHAN_BATCH; found === ORPHAN_BATCH;) {
-      const orphans = await listOrphans(db, systemId, lane.endpointId, ORPHAN_BATCH);
+    let orphans: readonly OrphanRow[];
+    do {
+      orphans = await listOrphans(db, systemId, lane.endpointId, ORPHAN_BATCH);
       if (orphans.length > 0) await onOrphans(lane, orphans);
-      found = orphans.length;
-    }
+    } while (orphans.length === ORPHAN_BATCH);
     const today = dayOf(clock());
     for (const { bytes, answer_bytes } of await listLogSizes(db, systemId, [lane.endpointId], today)) {
       lane.logMeter.resume(today, { bytes, answerBytes: answer_bytes });

@@ -27,7 +27,10 @@ import {
 import type { KeptAnswer } from "../rules/log-budget.ts";
 import { healthRowOf, type Lane } from "./lanes.ts";
 
-/* Writes the results of attempts to the log, to the deliveries, to the queue and to the endpoints' health. */
+/*
+ * Writes the results of attempts to the log, to the deliveries, to the queue and to the endpoints' health. A lane has
+ * the deliveries of one endpoint; only the worker that holds the lane writes their results.
+ */
 
 /** An attempt that has ended, and the result to write. */
 export interface CompletedAttempt {
@@ -308,7 +311,7 @@ function changesOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_
   };
 }
 
-/** What `writeResults` needs to set deliveries aside. */
+/** The dependencies of `writeResults`, by which it sets deliveries aside. */
 interface WriteResultsOptions {
   readonly db: Queryable;
   readonly systemId: string;

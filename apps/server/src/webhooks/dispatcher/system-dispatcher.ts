@@ -37,8 +37,9 @@ import {
 } from "./result-writer.ts";
 
 /*
- * The loop that sends a system's deliveries: it leases lanes, claims due deliveries, starts attempts, writes results. To
- * claim a delivery is to mark its row in the queue, so that only this worker sends it.
+ * The loop that sends a system's deliveries: it leases lanes (each has the deliveries of one endpoint), claims due
+ * deliveries, starts attempts, writes results. To claim a delivery is to mark its row in the queue, so that only this
+ * worker sends it.
  */
 
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
@@ -47,11 +48,11 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   /** The id of this process among the workers. */
   readonly worker: string;
   readonly timeouts: LeaseTimeouts;
-  /** Shared by all systems of the process. */
+  /** For deliveries that may have ended a process (suspects). Shared by all systems of the process. */
   readonly suspects: SuspectSlots;
   /** Loads every endpoint of the system, with its secrets. */
   readonly loadEndpoints: () => Promise<readonly DispatchEndpoint[]>;
-  /** Queues the next deliveries of replays. @returns how many */
+  /** Queues the next deliveries of replays, which send deliveries again on request. @returns how many */
   readonly queueReplays: () => Promise<number>;
   readonly recordFailures: RecordFailures;
   /** Watches the dispatch cycles of all systems of the process for failures and hangs. */
