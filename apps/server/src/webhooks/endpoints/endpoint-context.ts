@@ -8,7 +8,7 @@ import { FAILING_LIMIT_MS } from "../rules/after-attempt.ts";
 import { type EndpointRow, listEndpointsOf, lockEndpoint, notifyEndpointChanged } from "./endpoint-queries.ts";
 import type { SecretCipher } from "./secret.ts";
 
-/* What all functions about endpoints share: finding an endpoint, limits, names of events, and the status in words. */
+/* Shared by all functions about endpoints: finding an endpoint, limits, names of events, and the status in words. */
 
 /** The context of functions that create, show or replace secrets. */
 export interface SecretContext extends ActorContext {

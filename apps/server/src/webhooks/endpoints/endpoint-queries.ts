@@ -73,7 +73,11 @@ const insertLane = statement(
   `insert into webhook_lanes (system_id, endpoint_id) values ($1, $2) on conflict (system_id, endpoint_id) do nothing`,
 );
 
-/** Inserts an endpoint with its lane. @returns undefined when its slot, its name or its tag is taken */
+/**
+ * Inserts an endpoint with its lane, the row by which one worker at a time sends its deliveries.
+ * @returns undefined when its slot (its number among the partner's endpoints), its name, or its tag, which ends the ids
+ * of its deliveries, is taken
+ */
 export async function insertEndpoint(
   tx: Transaction,
   systemId: string,
@@ -292,7 +296,8 @@ export interface EndpointCounts {
 type CountedHour = Pick<Tables["webhook_lanes"], "hour_sent" | "hour_skipped" | "hour_ends_at">;
 
 /**
- * Joins an endpoint's counts, taken now.
+ * Joins an endpoint's counts, taken now. Finds the oldest due delivery for regular deliveries and for replays
+ * (`replay`) separately, because the queue's index has `replay` before `due_at`.
  * @param endpointId the column with its id
  * @param most the parameter with the maximum count of each kind; null: unlimited
  */

@@ -118,6 +118,7 @@ export async function pastCrossings(
       const history = readHistory(numbers);
       looked += history.length;
       for (const threshold of distinct)
+        // No crossing is known at the beginning of the history (undefined).
         if (watches(threshold, id, regionOf.get(id) ?? null))
           events.push(...followCrossing(threshold, undefined, history, until.getTime()).events);
     }

@@ -4,6 +4,11 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/held-queries.ts";
 import { type EndpointScope, lockExistingEndpoint, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
 
+/*
+ * Counts, sends and drops held deliveries: those that wait because their endpoint was paused, until somebody sends or
+ * drops them.
+ */
+
 /** The held deliveries of an endpoint, without those that a running replay sends. */
 export interface HeldDeliveries {
   readonly total: number;

@@ -5,6 +5,11 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { historySince, MATCHES_STATION } from "../queue/threshold-sql-fragments.ts";
 
+/*
+ * Statements about the thresholds of endpoints, such as "fewer than 3 bikes for 5 minutes", and about the stations that
+ * they watch.
+ */
+
 const fields = columnsOfTable("webhook_thresholds").without("system_id", "since");
 
 /** A stored threshold of an endpoint. */
