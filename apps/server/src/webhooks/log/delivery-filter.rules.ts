@@ -1,7 +1,7 @@
 import { dateOf } from "../../iso-instant.ts";
 import type { DeliveryState } from "../rules/after-attempt.ts";
 
-/* What a filter of deliveries means: how it is read from parameters, and which columns and which index it needs. */
+/* A filter of deliveries: how it is read from parameters, and which columns and which index it needs. */
 
 /** A filter of an endpoint's deliveries: all given conditions must hold. */
 export interface DeliveryFilter {

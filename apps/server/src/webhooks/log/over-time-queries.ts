@@ -61,7 +61,7 @@ export interface StepRow {
   readonly held: number;
   /** Dropped on request, or skipped by the hourly limit. */
   readonly dropped: number;
-  /** Older deliveries were not read; null: all were. */
+  /** The time back to which the deliveries of the range were read; null: all were read. */
   readonly cut_at: Date | null;
 }
 
@@ -117,7 +117,7 @@ export interface CauseRow {
 /** Why deliveries fail, the most frequent cause first. */
 interface CountedCauses {
   readonly causes: readonly CauseRow[];
-  /** Older deliveries were not read; null: all were. */
+  /** The time back to which deliveries were counted; null: all were counted. */
   readonly countedFrom: Date | null;
 }
 

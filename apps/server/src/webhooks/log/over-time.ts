@@ -17,7 +17,7 @@ import {
 /* Counts deliveries over time, and the causes of failures. The number of rows that it reads is bounded. */
 
 /** Maximum characters of a response that are shown. */
-const MAX_SAID = 160;
+const MAX_EXCERPT = 160;
 
 type Counts = Omit<StepRow, "step" | "cut_at">;
 
@@ -29,10 +29,10 @@ export interface OverTime {
     /** Null: the step was counted only in part, or not at all. */
     readonly deliveries: Counts | null;
   }[];
-  /** Older deliveries were not counted; null: all were. */
+  /** The time back to which deliveries were counted; null: all were counted. */
   readonly counted_from: string | null;
   readonly causes: readonly Cause[];
-  /** The causes of older deliveries were not counted; null: all were. */
+  /** The time back to which causes were counted; null: all were counted. */
   readonly causes_counted_from: string | null;
 }
 
@@ -62,12 +62,12 @@ export async function deliveriesOverTime(
     await updateSearchSettings(tx);
     const steps = await countDeliverySteps(tx, range);
     const { causes, countedFrom: causesFrom } = await countDeliveryCauses(tx, range);
-    const said = await answersOf(tx, range, causes, clock());
+    const excerpts = await answersOf(tx, range, causes, clock());
     const { steps: counted, countedFrom } = countedSteps(bounds, steps, steps[0]?.cut_at ?? null);
     return {
       data: counted.map(({ from, to, row }) => ({ from, to, deliveries: row === null ? null : countsOf(row) })),
       counted_from: countedFrom,
-      causes: causes.map((cause) => causeOf(cause, said.get(cause.newest_id) ?? null)),
+      causes: causes.map((cause) => causeOf(cause, excerpts.get(cause.newest_id) ?? null)),
       causes_counted_from: causesFrom?.toISOString() ?? null,
     };
   });
@@ -107,7 +107,7 @@ async function answersOf(
   const answers = await listAnswers(tx, systemId, ids, from, new Date(now));
   return new Map(
     answers.flatMap(({ delivery_id: id, body }) => {
-      const words = excerptOf(new TextDecoder().decode(body), MAX_SAID);
+      const words = excerptOf(new TextDecoder().decode(body), MAX_EXCERPT);
       return words === "" ? [] : [[id, words] as const];
     }),
   );

@@ -85,13 +85,14 @@ interface Bounds {
   readonly limit: number | string;
 }
 
-/** SQL for the rows of an endpoint that a search looks at, newest first. */
+/** SQL for the rows of an endpoint that a search reads, newest first, whether they match or not. */
 function candidates(index: SearchIndex, { endpoint, limit }: Bounds): string {
   const order = `order by created_at desc, id desc limit ${limit}`;
   if (index !== "queue") {
     return `select * from webhook_deliveries
       where system_id = $1 and endpoint_id = ${endpoint} and ${indexConditions[index]} and ${range} ${order}`;
   }
+  // Names the table of each column of `range`, because both tables have `created_on`.
   return `select delivery.* from (
       select delivery_id, created_on from webhook_queue where system_id = $1 and endpoint_id = ${endpoint}
       limit ${MAX_QUEUED_ROWS}) as queued
