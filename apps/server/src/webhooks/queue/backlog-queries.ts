@@ -130,7 +130,8 @@ export function listLogSizes(
   return db.query<LogSizeRow>(ofDay, [systemId, endpointIds, day]);
 }
 
-// Locks in the order of the keys, so that two workers never deadlock. A worker that lost a lane writes nothing.
+// Locks in the order of the keys, so that two workers never deadlock. A worker that has lost a lane, and with it the
+// right to send the endpoint's deliveries, writes nothing: the lane's row has another token.
 const write = statement(
   "logSizes.write",
   `insert into webhook_log_sizes as size (system_id, endpoint_id, day, bytes, answer_bytes)

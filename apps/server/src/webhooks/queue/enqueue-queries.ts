@@ -3,7 +3,10 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { insertIntoQueue, isOfSystem, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
-/* Statements that queue a test delivery, a probe or a delivery that is sent again, and make queued deliveries due now. */
+/*
+ * Statements that queue a test delivery, a probe (the first delivery to a resumed endpoint) or a delivery that is sent
+ * again, and make queued deliveries due now.
+ */
 
 /** A test delivery, which no event causes. */
 interface NewTestDelivery {

@@ -3,6 +3,11 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { DROPPED, IS_TAKING_HELD } from "./sql-fragments.ts";
 
+/*
+ * Statements about held deliveries: those that wait because their endpoint was paused, until somebody sends or drops
+ * them. A replay sends them.
+ */
+
 /** The deliveries of an endpoint that were held at `until` or earlier, and still are. */
 export interface HeldRange {
   readonly systemId: string;

@@ -4,7 +4,7 @@ import { bigints, integers, texts } from "./binary-format.ts";
 import { inLockOrder } from "./lane-queries.ts";
 import { isOfSystem, matchesDelivery, SKIPPED } from "./sql-fragments.ts";
 
-/** The hourly limit of an endpoint (docs/glossary.md#hourly-limit), and the token of its lane's holder. */
+/** The maximum deliveries of new events to an endpoint in an hour, and the token of the worker that holds its lane. */
 export interface HourlyLimit {
   readonly endpointId: string;
   readonly token: number;
@@ -17,6 +17,10 @@ export interface HourlyLimit {
  * only decides which deliveries are due. An hour that was counted is not counted anew, even if a clock is set back.
  * `is_uncounted` marks a delivery of a new event that no limit was applied to yet. A delivery that was let through is not
  * counted again, however often it is claimed and tried.
+ *
+ * The steps: `lane` locks the lanes that have uncounted due deliveries (`busy`), and reads the counts of the present
+ * hour (`hour`). `due` locks these deliveries and lets the first ones through, up to the limit. The others leave the
+ * queue (`skipped`, `logged`). The statement itself adds both numbers to the counts of the lanes.
  */
 const applyLimit = statement(
   "hourlyLimit.apply",

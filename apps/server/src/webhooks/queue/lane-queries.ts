@@ -9,8 +9,9 @@ import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fr
 
 /*
  * Statements of the dispatcher: workers and their leases of lanes, claims of due deliveries, and results of attempts. A
- * claim writes the lane's token (docs/glossary.md#fence-token) into the queue's rows. The writes of results and of health
- * compare the token, so that a worker that has lost the lane changes nothing. A queue has regular deliveries and replays
+ * lane has the deliveries of one endpoint, which one worker at a time sends. Each new lease increases the lane's token.
+ * A claim writes the token into the queue's rows. The writes of results and of health compare it, so that a worker that
+ * has lost the lane changes nothing. A queue has regular deliveries and replays, which are sent again on request
  * (`replay`). `is_uncounted`: the delivery's endpoint had an hourly limit when the event happened, and the limit has
  * not let the delivery through yet.
  */

@@ -4,6 +4,7 @@ import { changeUntil, statusOf } from "../../city/history/changes-sql-fragments.
 export const MATCHES_STATION = `(num_nonnulls(threshold.station_ids, threshold.region_ids) = 0
      or station.id = any(threshold.station_ids) or station.region_id = any(threshold.region_ids))`;
 
+/** SQL: one change as text. */
 const numbersOf = (at: string, bikes: string, docks: string, isOnline: string) =>
   `(extract(epoch from ${at}) * 1000)::bigint || ',' || ${bikes} || ',' || coalesce(${docks}::text, 'null') || ',' || (${isOnline})::int`;
 
@@ -11,6 +12,10 @@ const numbersOf = (at: string, bikes: string, docks: string, isOnline: string) =
  * SQL: the history of a `station` since an instant, oldest first, as one text. Each change has four numbers: milliseconds,
  * bikes, docks (`null` if unknown), and 1 for online or 0; all are separated by commas. The first change gives the
  * state at the instant, or at the beginning of the history. One text takes a fifth of the time of as many rows.
+ *
+ * The state at the instant is the station's present one if it has not changed since (the first `select`; `-infinity`:
+ * it never changed), and otherwise that of the newest change until then (the second). The third reads the later
+ * changes.
  */
 export const historySince = (since: string) => `(
      select string_agg(change.numbers, ',' order by change.at) from (
