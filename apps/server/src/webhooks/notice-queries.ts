@@ -4,6 +4,11 @@ import { statement } from "../storage/db/statement.ts";
 import type { Tables } from "../storage/db/tables.generated.ts";
 import { isSubscribed } from "./queue/sql-fragments.ts";
 
+/*
+ * Statements about notices of stations. A notice tells subscribed endpoints that a station has changed; unlike an event,
+ * it is not listed. `webhook_station_notices` has the time of each station's last notice, and a hash of its data.
+ */
+
 /** A station whose notice is to be published. */
 export type ChangedStation = Pick<Tables["stations"], "json" | "updated_at">;
 

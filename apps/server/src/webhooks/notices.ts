@@ -5,6 +5,11 @@ import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../st
 import { sweepUnits, type UnitWork } from "../storage/set-aside/units.ts";
 import { claimChangedStations, findStationSubscription, listChangedStations } from "./notice-queries.ts";
 
+/*
+ * Publishes notices of stations: the message `station.updated` to the endpoints that subscribe to it. Unlike an event,
+ * a notice is not listed.
+ */
+
 /**
  * Publishes a notice of each station that differs from its last notice, once a minute at most, to the endpoints that
  * subscribe to it. Any number of processes may call this: one of them publishes each change. When nobody subscribed before,
