@@ -106,8 +106,8 @@ async function watchedStation(acts: CityActs, context: CommandContext, event: st
 }
 
 /**
- * Brings a station below a threshold, and lets the time pass after which the endpoint is notified: the threshold's minutes,
- * and the delay of the event (`SETTLE_MS`).
+ * Brings a station below a threshold, and lets the time pass after which the endpoint is notified: the threshold's
+ * minutes, and the delay of the event (`SETTLE_MS`).
  */
 async function stayBelow(
   acts: CityActs,

@@ -29,8 +29,8 @@ const passTime = {
 };
 
 /**
- * SQL: the new time at which the event of a crossing is due: `$2` seconds sooner, but at most SETTLE_MS ago. A crossing is a
- * station's fall below a threshold; its event is due when the threshold's minutes are over.
+ * SQL: the new time at which the event of a crossing is due: `$2` seconds sooner, but at most SETTLE_MS ago. A crossing
+ * is a station that is below a threshold; its event is due when the threshold's minutes are over.
  */
 const crossingDueAt = `greatest(due_at - $2::int * interval '1 s', now() - interval '${SETTLE_MS} ms')`;
 

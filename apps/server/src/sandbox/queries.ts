@@ -219,7 +219,8 @@ export async function updateWebhookFaults(
   await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
 }
 
-// `threshold.since` null: the threshold is not watched yet. A row of states without `due_at`: the endpoint was notified.
+// `threshold.since` null: the threshold is not watched yet. A row of states without `due_at`: the endpoint was
+// notified.
 const watchedOf = statement(
   "sandboxes.watched",
   `select station.id as station_id, threshold.count_of, threshold.fewer_than, threshold.for_minutes,
@@ -245,9 +246,9 @@ interface WatchedRow extends Pick<Tables["webhook_thresholds"], "count_of" | "fe
 }
 
 /**
- * Returns a threshold whose endpoint subscribes to an event, and an online station that it watches: of several, the
- * one with the fewest bikes or docks. With `mayBeNotified`, prefers a station that the endpoint was notified of; without it,
- * returns no such station.
+ * Returns a threshold whose endpoint subscribes to an event, and an online station that it watches: of several, the one
+ * with the fewest bikes or docks. With `mayBeNotified`, prefers a station that the endpoint was notified of; without
+ * it, returns no such station.
  */
 export async function findWatched(
   db: Queryable,

@@ -11,8 +11,8 @@ export interface HangWatchOptions {
    */
   readonly timeoutMs: number;
   /**
-   * The background work of this process: `works` returns its status, and `passTime` adds time in which the process has run
-   * (health/conditions/conditions.ts).
+   * The background work of this process: `works` returns its status, and `passTime` adds time in which the process has
+   * run (health/conditions/conditions.ts).
    */
   readonly conditions: { works(): readonly WorkStatus[]; passTime(ms: number): void };
   /** The format of the line that is written before a process in which nothing runs any more is killed. */

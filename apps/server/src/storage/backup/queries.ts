@@ -23,8 +23,8 @@ const indexes = statement(
      and not exists (select from pg_constraint c where c.conindid = i.indexrelid and c.contype in ('p', 'u', 'x'))
    order by i.indexrelid`,
 );
-// `contype`: p is a primary key, u a unique, x an exclusion and f a foreign key constraint. `conparentid = 0` leaves out the
-// constraints of partitions, which come and go with their parents'.
+// `contype`: p is a primary key, u a unique, x an exclusion and f a foreign key constraint. `conparentid = 0` leaves
+// out the constraints of partitions, which come and go with their parents'.
 const constraints = statement(
   "backup.constraints",
   `select conrelid::regclass::text as "table", quote_ident(conname) as name, contype = 'f' as "isForeignKey",

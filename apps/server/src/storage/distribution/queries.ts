@@ -188,8 +188,9 @@ interface NodeSettings {
   readonly session_defaults: readonly string[];
 }
 
-// Each node is asked for its settings: in parallel, and with a warning instead of an error for a node that does not answer
-// (the two `true`). Such a node stays in the result, without settings. Of the settings, only `wal_level` is no number.
+// Each node is asked for its settings: in parallel, and with a warning instead of an error for a node that does not
+// answer (the two `true`). Such a node stays in the result, without settings. Of the settings, only `wal_level` is no
+// number.
 const nodes = statement(
   "distribution.nodes",
   `select node.nodename as host, node.nodeport as port, node.groupid = 0 as is_coordinator, node.isactive as is_active,

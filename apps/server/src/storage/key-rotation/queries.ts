@@ -65,7 +65,10 @@ const countSecrets = statement(
    where system_id = $1 and encrypted ^@ any ($2::text[]) and (expires_at is null or expires_at > now())`,
 );
 
-/** Locks and returns webhook secrets with ids above `after`, by id, that were not encrypted with the key of `fingerprint`. */
+/**
+ * Locks and returns webhook secrets with ids above `after`, by id, that were not encrypted with the key of
+ * `fingerprint`.
+ */
 export function lockSecretsOfOtherKeys(
   tx: Transaction,
   systemId: string,

@@ -105,8 +105,8 @@ async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRang
 /** @param values the values of the conditions; the values of the filters are added to it */
 function statementOf(source: ChangeSource, values: unknown[], size: FetchSize) {
   const { name, rows, filters } = source;
-  // The placeholders of the values that `readPage` adds to the values of the conditions, in the same order. The last three
-  // are for rows that changed by the clock alone.
+  // The placeholders of the values that `readPage` adds to the values of the conditions, in the same order. The last
+  // three are for rows that changed by the clock alone.
   const placeholder = (number: number) => `$${source.values.length + number}`;
   const [upto, limit, at, id] = [placeholder(1), placeholder(2), placeholder(3), placeholder(4)];
   const [since, clockAt, clockId] = [placeholder(5), placeholder(6), placeholder(7)];

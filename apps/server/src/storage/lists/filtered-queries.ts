@@ -163,16 +163,16 @@ export function rowsOf(
   const { branches, skip, limit, fromEnd = false } = page;
   const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
   const opposite = direction === "asc" ? "desc" : "asc";
-  const readingOrder = ordered(fromEnd ? opposite : direction);
+  const readOrder = ordered(fromEnd ? opposite : direction);
   const [only, ...others] = branches;
   // Reads enough rows of each branch to include the page, however the branches' rows mix.
   const candidates = branches.map(
-    (branch) => `(select ${order.join(", ")} from ${table} where ${branch} ${readingOrder} limit ${skip + limit})`,
+    (branch) => `(select ${order.join(", ")} from ${table} where ${branch} ${readOrder} limit ${skip + limit})`,
   );
   const ids =
     others.length === 0
-      ? `select id from ${table} where ${only} ${readingOrder} offset ${skip} limit ${limit}`
-      : `select id from (${candidates.join(" union all ")}) as candidates ${readingOrder} offset ${skip} limit ${limit}`;
+      ? `select id from ${table} where ${only} ${readOrder} offset ${skip} limit ${limit}`
+      : `select id from (${candidates.join(" union all ")}) as candidates ${readOrder} offset ${skip} limit ${limit}`;
   return joinRows(
     `select ${json} as json from ${table} where system_id = $1 and id = any(array(${ids})) ${ordered(direction)}`,
   );

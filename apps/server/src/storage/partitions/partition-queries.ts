@@ -185,8 +185,8 @@ const FORM = "1";
 
 const RETENTION_DAYS = dailyTables.find(({ name }) => name === "audit_log")?.retentionDays ?? Number.NaN;
 
-// Protected: the role OWNER has the table and all of its partitions, the service's role is no member of OWNER and does not
-// own the database, and the functions have the present form. Null, such as without the role OWNER, counts as false.
+// Protected: the role OWNER has the table and all of its partitions, the service's role is no member of OWNER and does
+// not own the database, and the functions have the present form. Null, such as without the role OWNER, counts as false.
 const state = statement(
   "audit.owner",
   `select coalesce(

@@ -5,8 +5,8 @@ import { MAX_CRASHES, type WorkName } from "./work.rules.ts";
 
 /*
  * Statements about the units of background work, such as overdue reservations. `work_runs` has the runs under way;
- * `work_failures` has the units that failed or whose process ended during a run. A failing unit is tried again later. One
- * that ended MAX_CRASHES processes in a row is set aside: it is not tried again until somebody releases it.
+ * `work_failures` has the units that failed or whose process ended during a run. A failing unit is tried again later.
+ * One that ended MAX_CRASHES processes in a row is set aside: it is not tried again until somebody releases it.
  */
 
 /** The state of a work's units before the next run. */

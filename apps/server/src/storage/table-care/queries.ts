@@ -31,9 +31,9 @@ const neglected = statement(
   `select name, pages ${NEGLECTED} and pages >= $1::int order by pages, name`,
 );
 
-// In a distributed database the rows are in shards, so each node is asked for its neglected shards. A shard's name ends with
-// its id, which leads to its table; a vacuum of the table includes all its shards. The two `true`: asks the nodes in parallel,
-// and gives a warning instead of an error for a node that does not answer, which is left out.
+// In a distributed database the rows are in shards, so each node is asked for its neglected shards. A shard's name ends
+// with its id, which leads to its table; a vacuum of the table includes all its shards. The two `true`: asks the nodes
+// in parallel, and gives a warning instead of an error for a node that does not answer, which is left out.
 const neglectedShards = statement(
   "tableCare.neglectedShards",
   `select shard.logicalrelid::text as name, sum(found.pages)::int as pages

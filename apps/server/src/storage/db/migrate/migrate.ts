@@ -166,9 +166,14 @@ async function apply(
   }
 }
 
-/** How long an attempt waits for its locks. Too low: finds no gap between transactions. Too high: stalls other users longer. */
+/**
+ * How long an attempt waits for its locks. Too low: finds no gap between transactions. Too high: stalls other users
+ * longer.
+ */
 const LOCK_TIMEOUT_MS = 200;
-/** Attempts that take five minutes with their pauses: longer than any of our transactions except imports and backups. */
+/**
+ * Attempts that take five minutes with their pauses: longer than any of our transactions except imports and backups.
+ */
 const LOCK_ATTEMPTS = 65;
 /** The pause after the first attempt to get a lock, which doubles with each attempt up to the maximum. */
 const FIRST_PAUSE_MS = 100;

@@ -136,8 +136,8 @@ export interface TableSize {
   readonly rows: number;
 }
 
-// `pg_partition_tree` has no row for a table without partitions, so the table itself is added. `reltuples` is -1 before the
-// first vacuum or analyze.
+// `pg_partition_tree` has no row for a table without partitions, so the table itself is added. `reltuples` is -1 before
+// the first vacuum or analyze.
 const tableSizes = statement(
   "",
   `select t.relname::text as "table",
