@@ -5,8 +5,9 @@ import type { Tables } from "../storage/db/tables.generated.ts";
 import { isSubscribed } from "./queue/sql-fragments.ts";
 
 /*
- * Statements about notices of stations. A notice tells subscribed endpoints that a station has changed; unlike an event,
- * it is not listed. `webhook_station_notices` has the time of each station's last notice, and a hash of its data.
+ * Statements about notices of stations. A notice tells subscribed endpoints that a station has changed; unlike an
+ * event, it is not listed. `webhook_station_notices` has the time of each station's last notice, and a hash of its
+ * data.
  */
 
 /** A station whose notice is to be published. */

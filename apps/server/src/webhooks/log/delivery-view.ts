@@ -80,20 +80,30 @@ export function explainDelivery(
 ): string {
   const result = last === undefined ? "" : `; the latest attempt: ${describeFully(last)}`;
   switch (delivery.status) {
-    case "succeeded":
-      return `arrived ${at(delivery.finished_at)} at attempt ${delivery.attempts}${last?.status ? `, answered ${last.status}` : ""}`;
+    case "succeeded": {
+      const answered = last?.status ? `, answered ${last.status}` : "";
+      return `arrived ${at(delivery.finished_at)} at attempt ${delivery.attempts}${answered}`;
+    }
     case "failed":
-      if (delivery.latest_failure === DROPPED) {
-        return `dropped ${at(delivery.finished_at)} on request, while it was held, after ${count(delivery.attempts)}; ${waysOn(delivery, circumstances)}`;
-      }
-      if (delivery.latest_failure === SKIPPED)
-        return `skipped ${at(delivery.finished_at)}: the webhook had been sent as many in this hour as it takes; ${waysOn(delivery, circumstances)}`;
-      return `given up ${at(delivery.finished_at)} after ${count(delivery.attempts)}${result}; ${waysOn(delivery, circumstances)}`;
+      return explainFailed(delivery, circumstances, result);
     case "held":
       return explainHeld(delivery, circumstances);
-    case "pending":
-      return `${explainPending(delivery, circumstances)}${result}${circumstances.isSending ? "" : `${STALLED}: ${circumstances.hints.start}`}`;
+    case "pending": {
+      const stalled = circumstances.isSending ? "" : `${STALLED}: ${circumstances.hints.start}`;
+      return `${explainPending(delivery, circumstances)}${result}${stalled}`;
+    }
   }
+}
+
+/** @param result the text about the latest attempt; empty: it is not known */
+function explainFailed(delivery: ExplainedDelivery, circumstances: Circumstances, result: string): string {
+  const { latest_failure: failure, finished_at: finishedAt } = delivery;
+  const attempts = count(delivery.attempts);
+  const ways = waysOn(delivery, circumstances);
+  if (failure === DROPPED) return `dropped ${at(finishedAt)} on request, while it was held, after ${attempts}; ${ways}`;
+  if (failure === SKIPPED)
+    return `skipped ${at(finishedAt)}: the webhook had been sent as many in this hour as it takes; ${ways}`;
+  return `given up ${at(finishedAt)} after ${attempts}${result}; ${ways}`;
 }
 
 const STALLED = "; no process that sends webhooks is running";

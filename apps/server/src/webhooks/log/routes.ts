@@ -34,7 +34,7 @@ interface DeliveryRoutesContext extends CommandContext {
   readonly filtered: FilteredReads;
 }
 
-/** Routes with which a partner's programs see what became of its deliveries, and send them again. */
+/** Routes with which a partner's programs list its deliveries, read their attempts, and send them again. */
 export function partnerDeliveryRoutes(
   context: DeliveryRoutesContext,
   cursors: CursorCipher,

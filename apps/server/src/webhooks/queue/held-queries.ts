@@ -53,8 +53,9 @@ export async function countHeld(db: Queryable, { systemId, endpointId, until }: 
   return oneRow(await db.query<CountedHeld>(count, [systemId, endpointId, until]));
 }
 
-// `since` and `until` are instants of holding: what was held earlier, a running replay sends. `next_held_at` begins at the
-// creation of the oldest delivery. `is_choice`: a person chose to send these deliveries, and sees the replay's progress.
+// `since` and `until` limit the instants at which the deliveries were held: a running replay sends those that were held
+// earlier. `next_held_at` begins at the creation of the oldest delivery. `is_choice`: a person chose to send these
+// deliveries, and sees the replay's progress.
 const insertReplay = statement(
   "held.insertReplay",
   `insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, next_held_at, created_at)

@@ -91,6 +91,9 @@ export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
  * SQL that is true where an `endpoint` of the system `$1` subscribes to an `event`: by its name, its partner and its place.
  * The place of an event for one endpoint, such as a threshold's, is not compared. Only endpoints with places cost more.
  * Stations are compared as they are now.
+ *
+ * A place matches if the endpoint has none, or has a station, a region or the position of the event, or the present
+ * region or position of one of the event's stations. `is_everywhere`: the event concerns all places.
  */
 export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
            or split_part(event.name, '.', 1) || '.*' = any(endpoint.events))
