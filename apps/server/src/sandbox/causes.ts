@@ -96,7 +96,7 @@ const causes: Readonly<
  * @throws ServiceError `not_found` when there is none
  */
 async function watchedStation(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
-  // Compares first, so that new thresholds are watched, and what is known of the stations is current.
+  // Compares first, so that new thresholds are watched and the states of the stations are current.
   await compareAllStations(context, acts.systemId);
   const mayBeNotified = event === "station.back_to_normal";
   const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeNotified });

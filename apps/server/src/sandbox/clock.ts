@@ -15,8 +15,8 @@ import { inTurn } from "./turns.ts";
 const BATCH = 200;
 
 /**
- * Lets time pass in a sandbox: what would become due within these seconds is due now, and everything else that much
- * sooner. The service's clock does not change, because receivers check signatures and times against their own clocks.
+ * Lets time pass in a sandbox: makes all that waits for a time due `seconds` sooner, but not before now. The service's
+ * clock does not change, because receivers check signatures and times against their own clocks.
  */
 export function advanceClock(context: CommandContext, systemId: string, seconds: number): Promise<void> {
   return inTurn(context.db, systemId, () => letTimePass(context, systemId, seconds));

@@ -147,7 +147,7 @@ async function datedBackups({ directory, intervalMs }: Dated, now: number) {
   return (await listBackups(directory)).filter(({ madeAt }) => madeAt <= now + intervalMs);
 }
 
-/** What is needed to find the backups of a schedule. */
+/** The settings that finding the backups of a schedule needs. */
 type Dated = Pick<BackupSchedule, "directory" | "intervalMs">;
 
 /** Returns the newest backup of a schedule. */

@@ -87,7 +87,7 @@ interface OpenStoreOptions {
   readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
   readonly auditLog: AuditLogOwner;
-  /** Reports what migrating waits for, for the log. */
+  /** Writes to the log why migrating waits. */
   readonly onMigrating?: (message: string) => void;
   /** Milliseconds after which PostgreSQL cancels a statement; 0: never. */
   readonly statementTimeoutMs: number;

@@ -69,8 +69,8 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * The connection broke, or the time limit passed, after a commit was sent and before it was answered: the whole transaction
- * takes place, or nothing.
+ * The connection broke, or the time limit passed, after a commit was sent and before it was answered: either the whole
+ * transaction is committed, or nothing.
  */
 export class CommitOutcomeUnknown extends DatabaseUnavailable {
   override readonly name = "CommitOutcomeUnknown";

@@ -6,7 +6,7 @@ import type { KeyHolder } from "./rotation.rules.ts";
 /*
  * Statements for the rotation of the keys in the secrets file, which encrypt other secrets; they are not API keys. The table
  * `key_holders` says which of these keys each process has read, so that a rotation can wait for all processes. The other
- * statements find what another key encrypted, and store it encrypted anew.
+ * statements find the secrets that another key encrypted, and store them encrypted anew.
  */
 
 const heartbeat = statement(

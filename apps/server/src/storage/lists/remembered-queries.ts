@@ -85,6 +85,7 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
   const next = parameters + 1;
   const names = Object.keys(columns);
   const times = time === undefined ? "0" : inMilliseconds(time);
+  // `column_` keeps a column named `ids` or `times` apart from the arrays of that name.
   const read = [`${times} as times`, ...names.map((name) => `${columns[name]?.sql ?? name} as column_${name}`)];
   const gathered = ["id", "times", ...names.map((name) => `column_${name}`)];
   const arrays = gathered.map((name) => `json_agg(${name}) as ${name === "id" ? "ids" : name}`).join(", ");
@@ -165,7 +166,7 @@ export async function listRemembered(
   return { ...found, recent: found.recent ?? [] };
 }
 
-/** Returns the read rows. The prefix `column_` keeps a column that is named `ids` or `times` apart from those arrays. */
+/** Returns the read rows. */
 function rowsOf({ columns }: RememberableList, found: ReadColumns): ReadRows {
   const read = Object.keys(columns).map((name) => [name, found[`column_${name}`] ?? []] as const);
   return { ids: found.ids ?? [], times: found.times ?? [], columns: Object.fromEntries(read) as ReadRows["columns"] };

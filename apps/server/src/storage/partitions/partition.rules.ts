@@ -54,8 +54,8 @@ export interface DayColumn {
 /** Rows of another table that belong to a day. */
 interface Dependent extends DayColumn {
   /**
-   * What is lost if such rows still exist when their day is dropped: a warning says it, and the rows are deleted before the
-   * day. Undefined: such rows are expected, and are deleted with the day without a warning.
+   * The text of the warning that such rows still existed when their day was to be dropped. It says what is lost. The
+   * rows are deleted before the day. Undefined: such rows are expected, and are deleted with the day without a warning.
    */
   readonly loss?: string;
 }

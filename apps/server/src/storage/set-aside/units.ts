@@ -152,7 +152,7 @@ class Isolation {
   }
 }
 
-/** What `runGuarded` needs to run one unit. */
+/** The unit that `runGuarded` runs, and its dependencies. */
 interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
   readonly systemId: string;
   readonly unit: string;

@@ -35,7 +35,7 @@ import { BATCH_CONDITION, lockedTables, splitStatements, type Step } from "./sch
 
 /** Options for applying one step of a migration (schema-change.rules.ts says what a step is). */
 interface StepOptions {
-  /** Reports what a step, or the whole migration, waits for, for the log. */
+  /** Writes to the log why a step, or the whole migration, waits. */
   readonly report?: (message: string) => void;
   /** Limits how long a step waits for a lock, and so how long later requests for the lock wait. */
   readonly lockTimeoutMs?: number;

@@ -1,6 +1,6 @@
 /*
- * Reads the SQL of a migration: splits it into steps and statements, and tells which tables a statement locks, which work it
- * does on their rows, and what it takes from older programs.
+ * Reads the SQL of a migration: splits it into steps and statements, and tells which tables a statement locks, which
+ * work it does on their rows, and what it removes or forbids although older programs may still use it.
  */
 
 /** PostgreSQL's locks on tables, the weakest first. */
