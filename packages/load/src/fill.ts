@@ -21,6 +21,7 @@ export async function fillCity(url: string, operatorKey: string, size: CitySize,
   const random = createRandom(seed);
   const city = makeCity(random, size);
   const history = makeHistory(city, random, { rides: size.rides, days: HISTORY_DAYS, now: Date.now() });
+  // `standing` has the bikes that are on no ride at the end of the history, each with its station.
   const described = describeCity(city, history.standing);
   const items = (commands: readonly { readonly item: object }[]) => commands.map(({ item }) => item);
   const send = batchSender(url, operatorKey);
@@ -48,7 +49,8 @@ export function batchSender(
 ): (path: string, items: readonly object[]) => Promise<void> {
   const post = createOperatorClient(url, operatorKey);
   const sendOne = async (path: string, batch: readonly object[]) => {
-    const answer = await post(path, batch, randomUUID());
+    const idempotencyKey = randomUUID();
+    const answer = await post(path, batch, idempotencyKey);
     if (answer.kind !== "done") throw new Error(`The service could not be filled (${path}): ${answer.reason}`);
     const failed = answer.results.find(({ error }) => error !== null);
     if (failed !== undefined) throw new Error(`The service could not be filled (${path}): ${failed.error?.message}`);

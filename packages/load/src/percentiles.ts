@@ -19,7 +19,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** Formats percentiles without decimals. */
+/** Formats percentiles without decimals. They are 0 for no values. */
 export function describePercentiles(values: readonly number[]): string {
   const { p50, p99, max } = percentilesOf(values.length === 0 ? [0] : values);
   return `p50 ${Math.round(p50)}, p99 ${Math.round(p99)}, max ${Math.round(max)}`;

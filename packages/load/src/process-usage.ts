@@ -18,8 +18,8 @@ export interface ProcessorTime {
 /** Returns the processor time of a process. Its figures are NaN when there is no such process. */
 export async function processorTimeOf(pid: number): Promise<ProcessorTime> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The fields begin after the process's name, which may contain blanks. By proc(5), field 4 is the parent, and fields 14 to
-  // 17 are ticks of processor time.
+  // The text after the process's name, which may contain blanks, begins with field 3. By proc(5), field 4 is the parent
+  // and fields 14 to 17 are ticks of processor time.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), own: (field(14) + field(15)) * TICK_US, ended: (field(16) + field(17)) * TICK_US };

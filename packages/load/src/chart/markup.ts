@@ -19,7 +19,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** Builds HTML from a template, and escapes every value that is not markup. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Markup {
-  return new Markup(parts.reduce((text, part, index) => `${text}${textOf(contents[index - 1])}${part}`));
+  // Each part after the first follows one value.
+  const [first = "", ...rest] = parts;
+  return new Markup(rest.reduce((text, part, index) => `${text}${textOf(contents[index])}${part}`, first));
 }
 
 function textOf(content: Content): string {

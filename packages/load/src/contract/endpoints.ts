@@ -1,6 +1,8 @@
 import { errorBody, operatorContract, partnerContract } from "@bikeshare/contract";
 import type { z } from "zod";
 
+/* Builds requests of the load test from the contract, and checks responses against the contract's schemas. */
+
 type Partner = typeof partnerContract;
 type Operator = typeof operatorContract;
 type Names<Router, Prefix extends string> = {
@@ -107,7 +109,7 @@ export function contractViolation(endpoint: EndpointName, status: number, body: 
   return `${status}: ${issue?.path.join(".") || "the body"}: ${issue?.message ?? "does not match the schema"}`;
 }
 
-/** Returns the error code in an answer's body. */
+/** Returns the error code in an answer's body; undefined: it has none. */
 export function errorCodeOf(body: string): string | undefined {
   try {
     const parsed = errorBody.safeParse(JSON.parse(body));

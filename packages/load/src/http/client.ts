@@ -241,7 +241,7 @@ class Connection {
     this.#socket.setTimeout(0);
     const { status, bytes } = response;
     const isReusable = response.keepsAlive() && !this.#isEnded;
-    // It answers nothing more, because `#onAnswer` is cleared.
+    // `end` does not answer the request a second time, because `#onAnswer` is cleared.
     if (!isReusable) this.end();
     const answer: Answer = {
       status,

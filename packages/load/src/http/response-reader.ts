@@ -1,6 +1,8 @@
 /** What is read next: the head, a body of known length, a body in chunks, or a body that ends with the connection. */
 type State = "head" | "length" | "chunks" | "close" | "done";
 
+const LINE_FEED = 10;
+
 /** Parses one HTTP/1.1 response to its end. */
 export class ResponseReader {
   /** 0 until the head is read. */
@@ -100,7 +102,7 @@ export class ResponseReader {
         at = end;
         continue;
       }
-      const end = part.indexOf(10, at);
+      const end = part.indexOf(LINE_FEED, at);
       this.#line += part.toString("latin1", at, end === -1 ? part.length : end);
       at = end === -1 ? part.length : end + 1;
       if (end !== -1) this.#endLine();

@@ -9,7 +9,7 @@ import type { WorkerMessage } from "./worker.ts";
 
 /*
  * Collects what the worker threads of a run send: histograms, counts by second, samples of answers, and reports of their
- * streams. It merges them to the figures of the run, and compares the samples with the contract.
+ * streams. It merges them into the figures of the run, and compares the samples with the contract.
  */
 
 /** The merged results of a run's workers. */

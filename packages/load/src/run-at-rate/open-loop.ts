@@ -8,7 +8,8 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 const SPIN_MS = 0.5;
 
 /**
- * Calls `start` at each time, or as soon after it as the thread is free. It leaves out no time.
+ * Calls `start` at each time, or as soon after it as the thread is free. It leaves out no time, and does not wait for
+ * the answers of earlier requests (an open loop).
  * @param times milliseconds from `startAt`, ascending
  * @param startAt on the monotonic clock of this thread
  */

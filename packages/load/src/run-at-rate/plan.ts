@@ -21,8 +21,8 @@ export interface Plan {
   readonly operatorKey: string | undefined;
   readonly world: World;
   /**
-   * Of each endpoint and status, each worker has one in so many answers compared with the contract's schema, the first
-   * one included. MAX_SAMPLES_PER_SECOND of worker.ts limits them.
+   * One of so many answers of each endpoint and status, beginning with the first, is compared with the contract's
+   * schema. Each worker counts its own answers. MAX_SAMPLES_PER_SECOND of worker.ts limits the comparisons.
    */
   readonly checkEvery: number;
 }

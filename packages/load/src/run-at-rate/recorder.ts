@@ -13,7 +13,8 @@ export interface Histograms {
 }
 
 /**
- * The longest recorded time: many times the timeout, because a request may wait for a connection. Longer times count as it.
+ * The longest time that a histogram holds: many times the timeout, because a request may wait for a connection. A
+ * longer time is recorded as this one.
  */
 const LONGEST_US = REQUEST_TIMEOUT_MS * 1000 * 60;
 /** Significant figures of a histogram. Three keep a value to 0.1 % and take 200 kB; two keep it to 1 % and take 30 kB. */

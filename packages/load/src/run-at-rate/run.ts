@@ -31,7 +31,7 @@ export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<R
     const firstMessages = (await Promise.race([Promise.all(ready), failed.promise])) as [WorkerMessage][];
     const finished = workers.map((worker) => collect(worker, (message) => collector.take(message)));
     for (const [message] of firstMessages) collector.take(message);
-    // In the closed model no request has a time at which it must start.
+    // Real-time scheduling, so that requests start at their intended times. In the closed model they have none.
     if (plan.mode === "open") endPreference = await preferThisProcess();
     const startsAt = performance.timeOrigin + performance.now() + START_DELAY_MS;
     for (const worker of workers) worker.postMessage(startsAt);
@@ -44,7 +44,8 @@ export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<R
 }
 
 function startWorker(workerData: WorkerData): Worker {
-  // The conditions are given, because a thread does not inherit them when a test runner starts it.
+  // The export condition makes imports of our packages load their TypeScript. It is given, because a thread does not
+  // inherit it when a test runner starts the thread.
   const execArgv = ["--conditions=@bikeshare/source"];
   return new Worker(new URL("worker.ts", import.meta.url), { workerData, execArgv });
 }

@@ -31,11 +31,15 @@ function* allTimes({ kind, ratePerSecond, durationMs, seed }: Arrivals): Generat
     return;
   }
   const random = createRandom(seed);
+  // In a Poisson process the gaps have an exponential distribution.
   const gap = () => -Math.log(1 - random.next()) * meanGapMs;
   for (let time = gap(); time < durationMs; time += gap()) yield time;
 }
 
-/** Returns a seed for one part of a run. Different parts get different seeds. */
+/**
+ * Returns a seed for one part of a run: a hash of the run's seed and the part's indexes, so that different parts get
+ * different random numbers.
+ */
 export function derivedSeed(seed: number, ...parts: readonly number[]): number {
   return parts.reduce((mixed, part) => Math.imul(mixed ^ (part + 1), 0x9e3779b1) ^ (mixed >>> 15), seed) >>> 0;
 }

@@ -15,6 +15,8 @@ import { rotation } from "./reading.ts";
 
 /** Milliseconds after which everything that happened at an instant is committed. */
 const SETTLED_MS = 10_000;
+/** The service rounds minutes, so the sum of some parts may exceed the whole a little. */
+const ROUNDING_ERROR_MINUTES = 0.01;
 /** Milliseconds between the instants whose stations are read. Too low: few instants are read twice and compared. */
 const INSTANT_STEP_MS = 15_000;
 
@@ -77,16 +79,17 @@ function pastStations({ stations }: World, random: Random): () => Question {
   const pages = Math.max(1, Math.ceil(stations.length / MAX_PAGE_SIZE));
   const seen = new Map<string, string>();
   return () => {
-    const settled = Math.max(0, Date.now() - SETTLED_MS - begins);
-    const instant = begins + random.between(0, Math.floor(settled / INSTANT_STEP_MS)) * INSTANT_STEP_MS;
+    const settledMs = Math.max(0, Date.now() - SETTLED_MS - begins);
+    const instant = begins + random.between(0, Math.floor(settledMs / INSTANT_STEP_MS)) * INSTANT_STEP_MS;
     const [at, page] = [new Date(instant).toISOString(), random.between(1, pages)];
     // Decided when the request is made: an answer to an earlier request may lack what was committed afterwards.
     const isPast = Date.now() >= instant + SETTLED_MS;
     return {
       request: apiRequest("stations.list", { query: { at, page, limit: MAX_PAGE_SIZE } }),
       check({ body }) {
-        const asOf = body.split(`"as_of":"${at}"`).length - 1;
-        const items = body.split('"as_of":').length - 1;
+        // Searches the text, because parsing a whole page takes longer.
+        const asOf = countOf(body, `"as_of":"${at}"`);
+        const items = countOf(body, '"as_of":');
         if (asOf !== items || items === 0) return `stations.list: ${asOf} of ${items} stations are as of ${at}`;
         if (!isPast) return undefined;
         const key = `${at} ${page}`;
@@ -96,6 +99,11 @@ function pastStations({ stations }: World, random: Random): () => Question {
       },
     };
   };
+}
+
+/** Returns how often a text contains another. */
+function countOf(text: string, part: string): number {
+  return text.split(part).length - 1;
 }
 
 /**
@@ -109,10 +117,12 @@ function summaries(): () => Question {
     check({ body, startedAt, endedAt }) {
       const { data } = JSON.parse(body) as SystemSummary;
       for (const { from, rides_started: started } of data) {
+        // Null: the service has not counted the step's rides yet, or no longer keeps the count.
+        const rideCount = started ?? 0;
         const known = rides.get(from);
-        if (known !== undefined && known.answeredAt < startedAt && (started ?? 0) < known.most)
+        if (known !== undefined && known.answeredAt < startedAt && rideCount < known.most)
           return `system.summary: ${started} rides started from ${from} on, and ${known.most} before`;
-        if ((started ?? 0) >= (known?.most ?? 0)) rides.set(from, { most: started ?? 0, answeredAt: endedAt });
+        if (rideCount >= (known?.most ?? 0)) rides.set(from, { most: rideCount, answeredAt: endedAt });
       }
       return contradictionOfSteps("system.summary", data);
     },
@@ -140,7 +150,7 @@ function contradictionOfForecast(body: string): string | undefined {
 function contradictionOfHistory({ station_id: id, data }: StationHistory): string | undefined {
   for (const { from, minutes, bikes, minutes_empty: empty, minutes_full: full, minutes_offline: offline } of data) {
     const isOrdered = bikes === null || (bikes.min <= bikes.mean && bikes.mean <= bikes.max);
-    if (isOrdered && Math.max(empty, full) + offline <= minutes + 0.01) continue;
+    if (isOrdered && Math.max(empty, full) + offline <= minutes + ROUNDING_ERROR_MINUTES) continue;
     return `stations.history: the step of ${id} from ${from} contradicts itself`;
   }
   return contradictionOfSteps("stations.history", data);

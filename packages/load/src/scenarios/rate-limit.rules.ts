@@ -11,8 +11,8 @@ export interface RateLimitPolicy {
   readonly windowMs: number;
 }
 
-/** The limit of the specification: at most a second after the window, a request no longer counts. */
-const RETURN_TIMEOUT_MS = 1000;
+/** How long after its window a request may still count: the specification allows a second. */
+const LATE_RELEASE_MS = 1000;
 
 /**
  * Returns where a key got more than its limit in a window, or less. The service counts a request at some time between
@@ -40,6 +40,6 @@ export function rateLimitViolations(uses: readonly KeyUse[], { requests, windowM
 
 /** Returns the maximum number of requests that may have counted when `rejected` was rejected. */
 function countedFor(rejected: KeyUse, accepted: readonly KeyUse[], windowMs: number): number {
-  const since = rejected.sentAt - windowMs - RETURN_TIMEOUT_MS;
+  const since = rejected.sentAt - windowMs - LATE_RELEASE_MS;
   return accepted.filter(({ sentAt, answeredAt }) => answeredAt > since && sentAt < rejected.answeredAt).length;
 }

@@ -28,7 +28,7 @@ interface Walk {
   readonly key: string;
   cursor: string | undefined;
   pages: number;
-  seen: Set<string>;
+  readonly seen: Set<string>;
 }
 
 /** Walks the rides by cursor, from the newest on. Each key has a walk; more start while all walks wait for a page. */
@@ -38,10 +38,14 @@ export const cursorWalk: CreateScenario = ({ keys }) => {
   const idle = keys.map(newWalk);
   const proceed = (walk: Walk, answer: Answer): string | undefined => {
     const page = pageOf(answer);
-    const isOver = page?.next_cursor === undefined || ++walk.pages >= MAX_WALK_PAGES;
-    idle.push(isOver ? newWalk(walk.key) : Object.assign(walk, { cursor: page.next_cursor }));
-    const repeated = page?.data.find(({ id }) => walk.seen.has(id));
-    for (const { id } of page?.data ?? []) walk.seen.add(id);
+    const rides = page?.data ?? [];
+    const repeated = rides.find(({ id }) => walk.seen.has(id));
+    for (const { id } of rides) walk.seen.add(id);
+    walk.pages++;
+    walk.cursor = page?.next_cursor;
+    // A request that fails has no next cursor either, and ends the walk.
+    const isOver = walk.cursor === undefined || walk.pages >= MAX_WALK_PAGES;
+    idle.push(isOver ? newWalk(walk.key) : walk);
     return repeated === undefined ? undefined : `rides.list: a walk by cursor showed ride ${repeated.id} twice`;
   };
   return {

@@ -1,7 +1,7 @@
 import type { DeliveryResult } from "../result.ts";
 import { createLatencyHistogram, recordMs, summaryOf } from "../run-at-rate/recorder.ts";
 
-/** The stored part of a received delivery. */
+/** The stored part of a received delivery. Times are in milliseconds since 1970. */
 interface ReceivedDelivery {
   /** The index of the endpoint that received it. */
   readonly endpoint: number;
@@ -9,7 +9,6 @@ interface ReceivedDelivery {
   readonly deliveryId: string;
   /** The id of the resource in `data`. */
   readonly subjectId: string;
-  /** Milliseconds since 1970. */
   readonly occurredAt: number;
   readonly sentAt: number;
   readonly receivedAt: number;

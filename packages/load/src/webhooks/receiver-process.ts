@@ -39,6 +39,7 @@ const POLL_INTERVAL_MS = 100;
  * @throws Error, also from each request, when the process has ended
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<ReceiverProcess> {
+  // The export condition makes imports of our packages load their TypeScript.
   const execArgv = ["--conditions=@bikeshare/source"];
   const child: ChildProcess = fork(join(import.meta.dirname, "receiver.process.ts"), [JSON.stringify(options)], {
     execArgv,

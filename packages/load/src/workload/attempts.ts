@@ -31,7 +31,10 @@ export interface Figures {
 /** Minimum pause that counts as an outage. The load itself causes shorter ones. */
 const SHORTEST_GAP_MS = 500;
 
-/** Returns the figures of the attempts that began in a period. @param to default: the end of the last attempt */
+/**
+ * Returns the figures of the attempts that began in a period.
+ * @param to the first instant after the period. Default: a millisecond after the end of the last attempt
+ */
 export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(all.at(-1)) + 1): Figures {
   const attempts = all.filter(({ sentAt }) => sentAt >= from && sentAt < to);
   const errors: Record<string, number> = {};
@@ -53,14 +56,20 @@ export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(
   };
 }
 
-/** Returns the times without a success within a period. A gap at its beginning or end counts only within the period. */
+/** Returns the milliseconds of each time without a success. Only the part of a gap within the period counts. */
 function gapsOf(all: readonly Attempt[], kind: RequestKind, from: number, to: number): number[] {
   const successes = all
     .filter((attempt) => attempt.kind === kind && attempt.error === undefined)
     .map(endOf)
     .filter((at) => at >= from && at < to)
     .toSorted((a, b) => a - b);
-  return [...successes, to].map((at, index) => Math.round(at - (successes[index - 1] ?? from)));
+  const gaps: number[] = [];
+  let previous = from;
+  for (const at of [...successes, to]) {
+    gaps.push(Math.round(at - previous));
+    previous = at;
+  }
+  return gaps;
 }
 
 /** Returns the longest of some gaps. A long run has more gaps than `Math.max` takes as arguments. */

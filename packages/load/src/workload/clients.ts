@@ -67,7 +67,7 @@ export async function runReader(options: ClientOptions): Promise<void> {
   }
 }
 
-/** Starts and ends a ride. @returns whether it took place */
+/** Starts and ends a ride. @param more further fields of the command to start it @returns whether it took place */
 async function ride(options: ClientOptions, id: string, bikeId: string, more: object): Promise<boolean> {
   const { ledger, random, stationIds } = options;
   const startedAt = new Date().toISOString();
@@ -105,13 +105,13 @@ async function command(
 /** Reserves a bike. @returns the reservation's id; undefined when it was refused */
 async function reserve(options: ClientOptions, n: number): Promise<string | undefined> {
   const { expiringShare, ledger, name, partner, partnerKey: key, random, stationIds } = options;
-  const isLeft = random.next() < expiringShare;
+  const isLeftToExpire = random.next() < expiringShare;
   const body = {
     station_id: random.pick(stationIds),
     // A client stands for 40 riders. Some ask again while they still have a reservation, and are refused.
     rider_ref: `${name}-rider-${random.between(1, 40)}`,
     // Reservations that the client ends itself are held long enough to outlast any outage of the service.
-    hold_minutes: isLeft ? 1 : 30,
+    hold_minutes: isLeftToExpire ? 1 : 30,
   };
   const idempotencyKey = `${name}-${n}`;
   const post = () =>
@@ -127,7 +127,7 @@ async function reserve(options: ClientOptions, n: number): Promise<string | unde
   const [first] = accepted;
   if (first === undefined) return undefined;
   const { id, bike_id: bikeId } = first.body as { id: string; bike_id: string };
-  ledger.reservations.set(id, { partner, bikeId, riderRef: body.rider_ref, end: isLeft ? "left" : "none" });
+  ledger.reservations.set(id, { partner, bikeId, riderRef: body.rider_ref, end: isLeftToExpire ? "left" : "none" });
   await expectShown(options, id, "active");
   return id;
 }

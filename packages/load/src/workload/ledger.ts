@@ -23,7 +23,7 @@ interface AcknowledgedReservation {
 export interface Ledger {
   readonly rides: Map<string, AcknowledgedRide>;
   readonly reservations: Map<string, AcknowledgedReservation>;
-  /** Answers that contradict earlier ones. */
+  /** Answers that are wrong while the service works, or contradict earlier ones, one text each. */
   readonly failures: string[];
   readonly requests: Requests;
   /** Whether reservations may end without the clients, such as when an operator's riders take the bikes. */

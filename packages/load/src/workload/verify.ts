@@ -95,6 +95,7 @@ async function untilNoneActive(base: string, keys: readonly string[], until: num
  * Waits until no new events appear and all are delivered, or the time is over. @returns the events of a partner's list
  */
 async function untilArrived(base: string, key: string, receipts: Receipts | undefined, until: number) {
+  // -1: there is no earlier count.
   for (let before = -1; ;) {
     const events = await walkEvents(base, key);
     const isDone = events.length === before && events.every((event) => receipts?.has(nameOf(event)) ?? true);
@@ -132,6 +133,7 @@ function compareRides(ledger: Ledger, shown: readonly Item[], { expect }: Findin
 const MAX_AHEAD_MS = 100;
 
 function isSameTime(shown: unknown, sent: string | undefined): boolean {
+  // A time that was never set is null in the list and undefined in the ledger.
   if (typeof shown !== "string" || sent === undefined) return (shown ?? undefined) === sent;
   const aheadMs = Date.parse(sent) - Date.parse(shown);
   return aheadMs >= 0 && aheadMs <= MAX_AHEAD_MS;
