@@ -43,12 +43,15 @@ export function isWellFormedKey(text: string): boolean {
   return KEY_FORM.test(text) && text.endsWith(toBase62(crc32(text.slice(0, -CHECKSUM_LENGTH)), CHECKSUM_LENGTH));
 }
 
+/** The reversed polynomial of CRC-32, as in zlib. */
+const CRC32_POLYNOMIAL = 0xedb88320;
+
 /** Returns the CRC-32 of ASCII characters. It is written here because browsers have no function for it. */
 function crc32(text: string): number {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index++) {
     crc ^= text.charCodeAt(index);
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? CRC32_POLYNOMIAL : 0);
   }
   return ~crc >>> 0;
 }

@@ -17,13 +17,17 @@ export function isDecodable(text: string): boolean {
  */
 export function queryEncodingError(query: string): ServiceError | undefined {
   const pair = query.split("&").find((written) => !isDecodable(written));
-  const [name] = pair?.split("=", 1) ?? [];
-  return name === undefined ? undefined : serviceError("invalid_parameter", "notUtf8", { name: name.slice(0, 50) });
+  if (pair === undefined) return undefined;
+  const [name = ""] = pair.split("=", 1);
+  // Shortened, because the caller may have sent anything.
+  return serviceError("invalid_parameter", "notUtf8", { name: name.slice(0, 50) });
 }
 
 /** Tells whether a `Content-Type` names UTF-8 or no charset. */
 export function isUtf8Charset(contentType: string): boolean {
-  const [, quoted, plain = "utf-8"] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? [];
+  const parameter = /;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(contentType);
+  if (parameter === null) return true;
+  const [, quoted, plain = ""] = parameter;
   return /^utf-?8$/i.test(quoted ?? plain);
 }
 

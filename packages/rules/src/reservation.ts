@@ -83,7 +83,7 @@ export function checkRents(station: { readonly status: string; readonly is_renti
 }
 
 /**
- * Rejects a bike that is not free, or has not the wanted type.
+ * Rejects a bike that is not free, or is not of the wanted type.
  * @param vehicleTypeId null: any type
  * @throws ServiceError `bike_not_available`
  */
@@ -120,6 +120,7 @@ export function chooseBike<Bike extends ChoosableBike>(bikes: Iterable<Bike>, wa
       bike.station_id === wanted.stationId &&
       (wanted.vehicleTypeId === null || bike.vehicle_type_id === wanted.vehicleTypeId),
   );
+  // A bike with an unknown range comes last.
   const range = (bike: Bike) => bike.current_range_meters ?? -1;
   return suited.sort((a, b) => range(b) - range(a) || compareIds(a.id, b.id))[0];
 }

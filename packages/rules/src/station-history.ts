@@ -62,7 +62,7 @@ export function readHistoryRange(
   return { step, bounds };
 }
 
-/** Returns the milliseconds of a step. A day counts as 24 hours. */
+/** Returns the milliseconds of a step: an ISO 8601 duration such as `PT15M` or `P1D`. A day counts as 24 hours. */
 function lengthOf(step: HistoryStepLength): number {
   const [, days, hours, minutes] = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?)?$/.exec(step) ?? [];
   return Number(days ?? 0) * DAY_MS + Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS;
@@ -107,7 +107,9 @@ function openZone(timeZone: string) {
     const parts: Record<string, number> = {};
     for (const { type, value } of format.formatToParts(instant)) parts[type] = Number(value);
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-    return Date.UTC(year, month - 1, day, hour, minute, second) + (((instant % 1000) + 1000) % 1000);
+    // The format has no milliseconds. Before 1970 the remainder is negative, so 1000 is added.
+    const milliseconds = ((instant % 1000) + 1000) % 1000;
+    return Date.UTC(year, month - 1, day, hour, minute, second) + milliseconds;
   };
   const dayOf = (instant: number) => Math.floor(local(instant) / DAY_MS);
   return {

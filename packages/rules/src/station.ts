@@ -90,9 +90,10 @@ export function counterShifts(before: CountedBike, after: CountedBike): CounterS
   return [...shiftAt(before, -1), ...shiftAt(after, 1)];
 }
 
-function shiftAt({ vehicle_state, station_id }: CountedBike, n: number): CounterShift[] {
+/** Returns the changes of the counters of a bike's station. @param change 1: the bike arrives; -1: it leaves */
+function shiftAt({ vehicle_state, station_id }: CountedBike, change: 1 | -1): CounterShift[] {
   if (station_id === null) return [];
-  const counted = (state: string) => (vehicle_state === state ? n : 0);
+  const counted = (state: string) => (vehicle_state === state ? change : 0);
   return [{ stationId: station_id, available: counted("available"), reserved: counted("reserved") }];
 }
 
