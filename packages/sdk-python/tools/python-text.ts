@@ -24,6 +24,7 @@ export const pascalCase = (name: string): string =>
 export function docstring(text: string, indent: string): string {
   const safe = text.replaceAll("\\", "\\\\").replaceAll('"""', '\\"\\"\\"');
   const full = /[.?!)`]$/.test(safe) ? safe : `${safe}.`;
+  // Each line leaves room for the quotes before and after it: six characters.
   const lines = full.split("\n").flatMap((line) => wrap(line, MAX_LINE_LENGTH - indent.length - 6));
   const body = lines.map((line, index) => (index === 0 || line === "" ? line : indent + line)).join("\n");
   return lines.length === 1 ? `${indent}"""${body}"""` : `${indent}"""${body}\n${indent}"""`;

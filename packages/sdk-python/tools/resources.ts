@@ -4,6 +4,12 @@ import { sandboxContract } from "@bikeshare/contract/sandbox";
 import { argumentName, bracketed, docstring, pascalCase, snakeCase } from "./python-text.ts";
 import { isPage, nameOf, type Schema, typeOf } from "./types.ts";
 
+/*
+ * Writes the Python client's resources, which are classes with a method for each endpoint, and its routes. Both come
+ * from the OpenAPI document.
+ */
+
+/** The comment at the top of each generated file. */
 const MADE =
   "# Made from the OpenAPI document by `pnpm --filter @bikeshare/sdk-python run generate`. Do not edit here.";
 
@@ -119,6 +125,7 @@ const repeating = new Set(
 const routeName = (id: string): string => snakeCase(id).replace(".", "_").toUpperCase();
 const isIdempotent = ({ parameters = [] }: Operation): boolean =>
   parameters.some(({ name }) => name === "Idempotency-Key");
+/** Returns the status of a success: the lowest one, because all others are errors. */
 const successOf = ({ responses }: Operation): number => Math.min(...Object.keys(responses).map(Number));
 
 /** Reads from an operation what its method needs. */
@@ -261,6 +268,7 @@ ${bracketed(`query: dict[str, object] = {`, entries, "}", "        ")}
 function callText(endpoint: Endpoint, isAsync: boolean): string {
   const { verb, route, doc, pathArgument, hasEmptyBody, query, body, isIdempotent: takesKey, result } = endpoint;
   const options = takesKey ? "IdempotentRequestOptions" : "RequestOptions";
+  // Required arguments come first, for people who read the signature: all are passed by name.
   const given = [...query, ...body].toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired));
   const parameters = [
     "self",
@@ -309,12 +317,15 @@ ${lines.join("\n")}
 
 /** Returns the head of resources.py, which imports the types that `text` uses. @param types the text of types.py */
 function headOf(text: string, types: string): string {
+  const code = text.replaceAll(/"""[\s\S]*?"""/g, "");
+  // A type is used in an annotation (after an arrow, a colon, a bracket, a comma or a bar) or in a cast.
   const isUsed = (name: string) =>
     new RegExp(`(?<=-> |: |\\[|, |\\| )${name}(?=[\\],: )])|cast\\("${name}"`).test(code);
-  const code = text.replaceAll(/"""[\s\S]*?"""/g, "");
+  // Types are declared as `class Name(TypedDict)` or `Name = …`.
   const declared = [...types.matchAll(/^(?:class )?(\w+)(?:\(TypedDict\)| = )/gm)].map(([, name = ""]) => name);
   const imported = declared.filter(isUsed);
   const options = ["IdempotentRequestOptions", "RequestOptions"];
+  // A route is an argument of a call, in upper case: `(STATIONS_LIST,`.
   const routes = [...new Set([...text.matchAll(/(?<=[( ])[A-Z]+_[A-Z_]+(?=,)/g)].map(([name]) => name))];
   return `"""The methods of the resources, for threads and for tasks."""
 

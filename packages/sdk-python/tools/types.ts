@@ -2,6 +2,8 @@ import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { namedSets, sandboxSets } from "../../contract/tools/json-types-files.ts";
 import { bracketed, docstring, isKeyword, pascalCase } from "./python-text.ts";
 
+/* Writes src/bikeshare/types.py: a Python type for each schema of the OpenAPI document. */
+
 /** The fields of a JSON schema that are used here. */
 export interface Schema {
   readonly $ref?: string;
@@ -132,7 +134,9 @@ export function typeOf(schema: Schema, declareObject: (schema: Schema) => string
   const next = (inner: Schema) => typeOf(inner, declareObject);
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
   if (schema.enum) return setNames.get(JSON.stringify(schema.enum)) ?? literalOf(schema.enum);
+  // Each member of an inner `oneOf` is an enum.
   if (schema.oneOf) return literalOf(schema.oneOf.flatMap((each) => each.enum ?? []));
+  // Members that are unions themselves, such as `str | None`, are taken apart, so that no type is repeated.
   if (schema.anyOf) return [...new Set(schema.anyOf.map(next).flatMap((type) => type.split(" | ")))].join(" | ");
   const types = [schema.type ?? []].flat();
   return types.map((type) => (type === "null" ? "None" : plainType(type, schema, declareObject))).join(" | ");

@@ -183,7 +183,10 @@ class SyncApi:
     def list(
         self, route: Route, query: Mapping[str, object], options: RequestOptions | None, is_by_id: bool = False
     ) -> List[Any]:
-        """Returns a list, without sending a request yet."""
+        """Returns a list, without sending a request yet.
+
+        :param is_by_id: whether its checkpoint is the id of the last item, as for events
+        """
         return List(self._driver, list_start(self._shared, route, query, options, is_by_id))
 
     def changes(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 
-
-
 class BikeShareError(Exception):
     """The base class of all errors of this package except `WebhookVerificationError`."""
 
@@ -71,7 +69,9 @@ class ApiError(BikeShareError):
 
 
 class InvalidRequestError(ApiError):
-    """400, 405, 410, 413, 415, 422 and each 4xx that has no class below: the request is wrong; the message says where."""
+    """400, 405, 410, 413, 415, 422 and each other 4xx but 408 that has no class below: the request is wrong; the
+    message says where.
+    """
 
 
 class CheckpointLostError(InvalidRequestError):
@@ -117,5 +117,3 @@ def api_error_class(status: int, code: str | None) -> type[ApiError]:
     """Returns the class for an error response, by its code or, for most codes and all unknown ones, by its status."""
     by_default = InvalidRequestError if status < 500 else ServerError
     return _BY_CODE.get(code or "", _BY_STATUS.get(status, by_default))
-
-

@@ -42,9 +42,9 @@ class Limits:
         self.total_timeout = 300.0 if total_timeout is None else total_timeout
         self.max_retries = 4 if max_retries is None else max_retries
         for name, value in (("timeout", self.timeout), ("total_timeout", self.total_timeout)):
-            if not _is_number(value) or not value > 0:
+            if not _is_number(value) or value <= 0:
                 raise UsageError(f"{name} must be above 0")
-        if not _is_number(self.max_retries) or not self.max_retries >= 0:
+        if not _is_number(self.max_retries) or self.max_retries < 0:
             raise UsageError("max_retries must be 0 or more")
 
     def with_options(self, options: RequestOptions | None) -> Limits:

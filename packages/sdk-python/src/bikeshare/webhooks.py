@@ -144,7 +144,8 @@ def _require_raw(body: object) -> bytes:
 
 
 def _require_secrets(secrets: object) -> list[str]:
-    given = cast("list[object]", [secrets] if isinstance(secrets, (str, bytes)) or secrets is None else list(cast("Sequence[object]", secrets)))
+    is_single = isinstance(secrets, (str, bytes)) or secrets is None
+    given: list[object] = [secrets] if is_single else list(cast("Sequence[object]", secrets))
     if not given:
         raise WebhookVerificationError("bad_secret", "The list of secrets is empty.")
     for secret in given:
@@ -281,6 +282,7 @@ def _likely_mistake(body: bytes, secrets: list[str]) -> str:
     text = body.decode("utf-8", "replace")
     if not text:
         return "The body is empty: something read it before, or it was never read."
+    # `eyJ` is how `{"` begins in base64.
     if re.fullmatch(r"eyJ[\w+/]+=*", text, re.ASCII):
         return "The body is in base64, as some platforms provide it: decode it first, and pass the bytes."
     if not text.startswith('{"event":"') or text.rstrip() != text:

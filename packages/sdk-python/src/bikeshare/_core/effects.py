@@ -20,6 +20,9 @@ class Key:
     """Answer with `Secret`: the API key, which may come from a function."""
 
 
+# Fields with `repr=False` may contain the key. Some tools print the variables of a traceback's frames.
+
+
 @dataclass(frozen=True)
 class Send:
     """Send a request once and answer with `Received` or `Failed`."""
@@ -38,9 +41,6 @@ class Wait:
 
     seconds: float
     wakeup: Wakeup
-
-
-# Fields with `repr=False` may contain the key. Some tools print the variables of a traceback's frames.
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Failed:
 
 MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 """Maximum bytes of a decompressed response. The service's responses have less than a hundredth of it. Without a bound,
-another server that answers instead of the service, without an end, could fill the memory."""
+an endless response of another server, such as a proxy, could fill the memory."""
 
 TOO_LARGE = Failed("the response is larger than 64 MiB")
 

@@ -59,11 +59,13 @@ def parse_base_url(text: object) -> str:
     if not isinstance(text, str) or not text:
         raise UsageError("base_url is not set")
     wrong = UsageError("base_url must be https:// or http://localhost")
-    # Characters beyond visible ASCII, and these four, are not allowed in a base URL, or `urlsplit` would silently drop them.
+    # `urlsplit` would silently drop some characters beyond visible ASCII. These four belong to credentials, a query or
+    # a fragment, or are taken for a slash.
     if not re.fullmatch(r"[!-~]+", text) or re.search(r"[@?#\\]", text):
         raise wrong
     try:
         parts = urlsplit(text)
+        # `port` is read because that raises ValueError for an invalid one.
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise wrong from None

@@ -217,7 +217,7 @@ class Walk(Generic[Item]):
         self._end: str | None = None
         # Detects repeated cursors by Brent's algorithm: one cursor is remembered, and replaced by the present one after
         # 1, 2, 4, 8 … pages. So a loop of cursors is noticed after at most about three times as many pages as there are
-        # before the loop or in it.
+        # before the loop or in it, whichever is more.
         self._seen_cursor: str | None = None
         self._pages = 0
 
@@ -254,7 +254,8 @@ class Walk(Generic[Item]):
             return None
         page, next_position = yield from self._list.fetch(self._next, True, self._seen_cursor)
         self._pages += 1
-        if self._pages & (self._pages - 1) == 0:
+        is_power_of_two = self._pages & (self._pages - 1) == 0
+        if is_power_of_two:
             self._seen_cursor = next_position.cursor if next_position else None
         self._position, self._next = self._next, next_position
         self._end, self._items = page.checkpoint, page.data
