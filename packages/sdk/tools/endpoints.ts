@@ -1,5 +1,7 @@
 import { type EndpointMetadata, partnerContract } from "@bikeshare/contract";
 
+/* Makes the list of endpoints from which the command line of the SDK makes its commands. */
+
 /** The fields of a zod schema that are used here. `typeName` tells which of the other fields it has. */
 interface Schema {
   readonly description?: string | undefined;

@@ -145,7 +145,8 @@ async function runList(name: Name, fields: readonly string[], context: CommandCo
   const { client, id, values, output, environment } = context;
   const limit = readLimit(values);
   const parameters = { ...readParameters(name, values), limit: Math.min(limit, MAX_PAGE_SIZE) as never };
-  const whole = calls[name](client, id, parameters, { signal: environment.stopped }) as List<object>; // it has columns
+  // An endpoint with columns returns a list.
+  const whole = calls[name](client, id, parameters, { signal: environment.stopped }) as List<object>;
   const from = textOf(values, "from");
   const list = from === undefined ? whole : whole.resumeFrom(from);
   const items: object[] = [];

@@ -55,6 +55,7 @@ export async function sendOnce(
   const { apiKey, timeoutMs, platform, route, body, idempotencyKey, attempts } = call;
   const { operation, method, url } = request;
   const details = { idempotencyKey, attempts };
+  // `route[2]` is the kind of the endpoint. An open one needs no key.
   const key =
     route[2] === "open" ? "" : requireHeaderValue("apiKey", typeof apiKey === "string" ? apiKey : await apiKey());
   const redact = (text: string) => (key ? text.replaceAll(key, "[redacted]") : text);

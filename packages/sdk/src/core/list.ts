@@ -163,7 +163,7 @@ export function createList<Item extends { readonly id: string }>(
 /**
  * Fetches pages and detects repeated cursors by Brent's algorithm: it remembers one cursor, and replaces it by the present
  * one after 1, 2, 4, 8 … pages. So it notices a loop of cursors after at most about three times as many pages as there are
- * before the loop or in it.
+ * before the loop or in it, whichever is more.
  */
 function rejectingLoops<Fetched extends { readonly next: Position | undefined }>(
   fetchPage: (position: Position, isIteration: true, seenCursor: string | undefined) => Promise<Fetched>,

@@ -41,6 +41,7 @@ async function sendWithRetries(call: Call, signal: AbortSignal): Promise<ApiResp
       call.attempts++;
       return sendOnce(call, request, signal, onRateLimit);
     };
+    // `route[2]` is the kind of the endpoint. An open one does not count towards the rate limit.
     const isOpen = call.route[2] === "open";
     const outcome = await (isOpen ? attempt(() => {}) : call.rateLimiter.schedule(signal, onWait, attempt));
     if (!(outcome instanceof Error)) {

@@ -100,7 +100,7 @@ function docksOf(city: City, { shown, docksBase: base }: StationRecord): Pick<St
   return { num_docks_available: freeDocks({ base, capacity, disabled, standing: standingAt(city, id) }) };
 }
 
-/** Counts a station's bikes, as the service does for operated counters. */
+/** Counts a station's bikes, as the service does for operated counters, which follow the bikes and not a feed. */
 export function countBikesAt(city: City, stationId: string): Partial<Station> {
   const here = bikesAt(city, stationId);
   const countOf = (state: string) => here.filter((bike) => bike.vehicle_state === state).length;

@@ -14,6 +14,8 @@ import {
   serviceError,
 } from "./rules.ts";
 
+/* The lists of a fake: filters, pages, cursors and checkpoints, as the service has them. */
+
 /** A list as one caller sees it. */
 export interface Listing<Item> {
   readonly name: string;
@@ -60,15 +62,17 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
     .filter(({ position }) => request.kind !== "cursor" || compare(position, request.after) > 0)
     .sort((a, b) => compare(a.position, b.position));
   const numbers = pageNumbers(request, entries.length);
-  // After a cursor, `entries` already begins with the page.
-  const found = entries.slice(((numbers?.page ?? 1) - 1) * limit).slice(0, limit);
+  // After a cursor there is no page number, and `entries` already begins with the page.
+  const begin = numbers === undefined ? 0 : (numbers.page - 1) * limit;
+  const found = entries.slice(begin, begin + limit);
   const last = found.at(-1);
   const data = found.map(({ item }) => item);
   if (request.kind === "page") return { data, ...numbers };
   // The checkpoint for a list that begins with this page; null: this list ends without one.
   const begun = () =>
     selection["updated_since"] === undefined ? null : (changes?.observe(`${owner} ${name}`, items).newest ?? null);
-  const checkpoint = (request.kind === "cursor" ? request.after[2] : begun()) ?? null;
+  const carried = request.kind === "cursor" ? (request.after[2] ?? null) : undefined;
+  const checkpoint = carried === undefined ? begun() : carried;
   const hasNext = entries.length > limit && last !== undefined;
   return {
     data,
@@ -140,7 +144,8 @@ export function encodeCursor<Value extends readonly unknown[]>(scope: string, po
 export function decodeCursor<Value extends readonly unknown[]>(scope: string, cursor: string): Value | undefined {
   try {
     const [, text = ""] = atob(cursor.replaceAll("-", "+").replaceAll("_", "/")).split(" ");
-    const position = JSON.parse(decodeURIComponent(text)) as Value; // checked by encoding it again
+    // The type is only asserted: a position that was not encoded here gives another cursor when it is encoded again.
+    const position = JSON.parse(decodeURIComponent(text)) as Value;
     return encodeCursor(scope, position) === cursor ? position : undefined;
   } catch {
     return undefined;

@@ -17,6 +17,8 @@ import {
 import { EVENT_RETENTION_DAYS, isScope, type RateDecision, scopeOfEvent, serviceError } from "./rules.ts";
 import { flowsOf, forecastOf, summaryOf, typicalOf } from "./sums.ts";
 
+/* What a fake does for each operation of the contract. service.ts checks a request, and then calls its operation. */
+
 /** A request that was authenticated and whose parameters are valid. */
 export interface Asked {
   readonly city: City;

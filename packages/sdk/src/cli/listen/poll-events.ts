@@ -50,6 +50,7 @@ export async function pollEvents(options: PollOptions): Promise<never> {
       if (!isBikeShareError(error) || !isRetryable(error)) throw error;
       if (failures++ === 0) output.note(`The service does not respond; retrying: ${printable(error.message)}`);
     }
+    // Doubles after each failure, up to 1024 times the interval.
     const delayMs = options.intervalMs * 2 ** Math.min(failures, 10);
     await environment.wait(failures > 0 ? Math.min(delayMs, MAX_OUTAGE_DELAY_MS) : delayMs, stopped);
   }
