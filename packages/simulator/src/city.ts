@@ -20,6 +20,9 @@ export interface CityBike {
 /** The range of a simulated e-bike with a full battery, which a new e-bike reports. */
 export const EBIKE_RANGE_METERS = 60_000;
 
+/** The share of bikes that are e-bikes. */
+const ELECTRIC_SHARE = 0.3;
+
 /** A made-up city: its stations and its bikes, without their present places. */
 export interface City {
   readonly stations: readonly [CityStation, ...CityStation[]];
@@ -43,6 +46,7 @@ const QUARTERS = ["east", "north", "west", "south"] as const;
 /** Makes a city with stations and bikes. Station names repeat, with a number, after 200 stations. */
 export function makeCity(random: Random, size: { readonly stations: number; readonly bikes: number }): City {
   const names = FIRST_WORDS.flatMap((first) => SECOND_WORDS.map((second) => `${first} ${second}`));
+  // On average each bike has two docks, so that about half of the docks are free.
   const docksPerStation = (size.bikes / size.stations) * 2;
   const stations = Array.from({ length: size.stations }, (_, index): CityStation => {
     // An exponent of 0.5 would spread the stations evenly, 1 would crowd them in the centre. Real cities lie between.
@@ -54,6 +58,8 @@ export function makeCity(random: Random, size: { readonly stations: number; read
     const round = Math.floor(index / names.length);
     return {
       id: `station-${paddedNumber(index, 3)}`,
+      // 37 has no common factor with the number of names: each name comes once a round, and consecutive names differ in
+      // both words.
       name: `${names[(index * 37) % names.length]}${round > 0 ? ` ${round + 1}` : ""}`,
       lat: Number(lat.toFixed(6)),
       lon: Number(lon.toFixed(6)),
@@ -66,7 +72,7 @@ export function makeCity(random: Random, size: { readonly stations: number; read
   return {
     stations: [first, ...others],
     bikes: Array.from({ length: size.bikes }, (_, index) => {
-      const isElectric = random.next() < 0.3;
+      const isElectric = random.next() < ELECTRIC_SHARE;
       return { id: `bike-${paddedNumber(index, 4)}`, vehicleTypeId: isElectric ? "ebike" : "bike", isElectric };
     }),
   };

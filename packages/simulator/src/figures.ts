@@ -52,6 +52,7 @@ export function createFigures(startedAt: number) {
       samples.push({ at: now, started: counts.started });
       while (samples.length > 2 && (samples[1]?.at ?? now) <= now - RATE_WINDOW_MS) samples.shift();
       const since = samples[0] ?? { at: now, started: 0 };
+      // At least a second: otherwise the first readings would show huge rates.
       const minutes = Math.max(1000, now - since.at) / 60_000;
       const perMinute = Math.round((counts.started - since.started) / minutes);
       return { ...counts, riding, waiting, reasons, perMinute };

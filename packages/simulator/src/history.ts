@@ -100,6 +100,7 @@ interface Arrival {
  */
 export function makeHistory(city: City, random: Random, options: HistoryOptions): CityHistory {
   const { now, offsetMs = 0 } = options;
+  // Midnight of the first day, in the city's time.
   const firstDay = Math.floor((now + offsetMs) / DAY_MS) * DAY_MS - offsetMs - (options.days - 1) * DAY_MS;
   const past = new Past(city, random, options);
   past.begin(firstDay);
@@ -178,8 +179,10 @@ class Past {
     const bike = from?.bikes[0];
     if (from === undefined || to === undefined || bike === undefined) return;
     const distanceMeters = riddenMetres(random, from.station, to.station);
-    const speed = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
-    const endedAt = startedAt + Math.round((distanceMeters / speed) * 1000) + random.between(20, 240) * 1000;
+    const metresPerSecond = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
+    // A ride takes longer than its distance needs.
+    const extraMs = random.between(20, 240) * 1000;
+    const endedAt = startedAt + Math.round((distanceMeters / metresPerSecond) * 1000) + extraMs;
     from.bikes.shift();
     this.#report(from, startedAt);
     to.coming++;
@@ -273,20 +276,21 @@ function pullOf(hour: number): number {
 }
 
 /**
- * Returns one of some random stations for which `willDo` is true; undefined if it is true for none of them.
+ * Returns one of some random stations that suit; undefined if none of them does.
  * @param outward -1 prefers stations in the centre, 1 those at the edge
  */
 function find(
   places: readonly Place[],
   random: Random,
   outward: number,
-  willDo: (place: Place) => boolean,
+  suits: (place: Place) => boolean,
 ): Place | undefined {
   let last: Place | undefined;
   for (let looked = 0; looked < STATIONS_LOOKED_AT; looked++) {
     const place = places[Math.floor(random.next() * places.length)];
-    if (place === undefined || !willDo(place)) continue;
+    if (place === undefined || !suits(place)) continue;
     last = place;
+    // With a direction, up to 0.45 more for the preferred stations, and up to 0.45 less for the others.
     const likelihood = 0.55 + outward * (0.5 - place.centrality) * 0.9;
     if (random.next() < likelihood) return place;
   }
@@ -324,6 +328,7 @@ function outageAt(
   hour: number,
 ): { readonly place: Place; readonly begins: boolean } | undefined {
   if (day % OUTAGE.everyDays !== 0) return undefined;
+  // Another station each time.
   const place = places[(day * 31) % places.length];
   if (place === undefined || (hour !== OUTAGE.from && hour !== OUTAGE.until)) return undefined;
   return { place, begins: hour === OUTAGE.from };

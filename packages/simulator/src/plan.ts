@@ -120,11 +120,13 @@ function plannedRide(city: City, random: Random, hour: number): PlannedRide {
   const [start, end] = commute(isCommute, hour, [outer, inner], [a, b]);
   const distanceMeters = riddenMetres(random, start, end);
   const endChance = random.next();
+  const metresPerSecond = 3 + 2 * random.next();
   return {
     kind: "ride",
     from: start,
     to: end,
-    seconds: Math.round(distanceMeters / (3 + 2 * random.next())) + random.between(20, 240),
+    // A ride takes longer than its distance needs.
+    seconds: Math.round(distanceMeters / metresPerSecond) + random.between(20, 240),
     distanceMeters,
     riderCategory: randomRider(random),
     end: rideEnd(endChance),
