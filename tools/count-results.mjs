@@ -49,8 +49,8 @@ function countTests(reports) {
 function reasonOf({ failureMessages }) {
   const lines = (failureMessages?.[0] ?? "").split("\n");
   const stack = lines.findIndex((line) => /^ +at /.test(line));
-  const said = lines.slice(0, stack === -1 ? undefined : stack).slice(0, MAX_REASON_LINES);
-  return said.map((line) => `\n    ${line}`).join("");
+  const message = (stack === -1 ? lines : lines.slice(0, stack)).slice(0, MAX_REASON_LINES);
+  return message.map((line) => `\n    ${line}`).join("");
 }
 
 /**

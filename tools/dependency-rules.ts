@@ -51,6 +51,7 @@ export function unknownLicences(list: LicenceList): string[] {
 
 /** Tells whether an expression such as `MIT OR GPL-2.0` is allowed: one licence of a pure choice, else all of them. */
 function isAllowed(licence: string): boolean {
+  // The group in the pattern keeps the operators among the parts.
   const parts = licence.replaceAll(/[()]/g, "").split(/ (OR|AND) /);
   const names = parts.filter((part) => part !== "OR" && part !== "AND");
   return parts.includes("OR") && !parts.includes("AND")
