@@ -169,10 +169,8 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
       // "now" is a checkpoint only until the first request. A saved "now" would mean a later instant, and skip the events in
       // between. If there was no event at all, it is undefined: a program that begins with the oldest event misses none. It
       // is also undefined instead of "".
-      if (after !== undefined) {
-        const begun = next || after !== "now" ? after : undefined;
-        return (lastId ?? end ?? begun) || undefined;
-      }
+      const initial = next || after !== "now" ? after : undefined;
+      if (after !== undefined) return (lastId ?? end ?? initial) || undefined;
       const isFollowed = start.since !== undefined;
       // In a followed list an item that changes again moves to the end, perhaps of the same page. To go on after it would
       // skip the items before it, so the whole page is returned again.
