@@ -10,6 +10,7 @@ const BASE_PATH = "/dashboard/";
  */
 const CHUNKS = [
   {
+    // What every page loads. Most exceptions belong to a later group. `^\0` matches the virtual modules of the bundler.
     name: "base",
     test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|pick|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/([^/]+\.|gbfs\/feed-check))|contract\/src\/alert-words|@tanstack|^\0/,
   },

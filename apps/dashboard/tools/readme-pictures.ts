@@ -2,7 +2,7 @@
  * Takes the pictures of the README from the sample city that `start` makes: the city's page and a failed delivery, in both
  * themes. The tool checks their size, because everybody who reads the README loads them.
  *
- * Usage: `readme-pictures.ts`, from the repository's own Node.js
+ * Usage: `readme-pictures.ts`, with the Node.js version of the repository, which also runs the service
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +25,8 @@ const MAX_BYTES = 150_000;
 const QUALITY = 82;
 /** Wide enough for a list with a detail beside it. */
 const WINDOW = { width: 1360, height: 850 };
-const PATIENCE_MS = 180_000;
+/** The most milliseconds to wait for a failed delivery, and for each part of a page. */
+const TIMEOUT_MS = 180_000;
 /** Milliseconds until charts and map are drawn and nothing moves. */
 const SETTLED_MS = 3_000;
 
@@ -72,6 +73,7 @@ try {
   await rm(dataDir, { recursive: true, force: true });
 }
 
+/** Waits until the service is ready. @returns what it printed then */
 async function started(): Promise<Started> {
   for await (const line of createInterface(service.stdout)) {
     const event = JSON.parse(line) as Partial<Started>;
@@ -112,7 +114,7 @@ async function failedDelivery(
   client: Awaited<ReturnType<typeof callAs>>,
   params: { readonly system_id: string; readonly partner_id: string },
 ): Promise<string> {
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + TIMEOUT_MS;
   while (performance.now() < end) {
     const { data } = await client.deliveries.list({ params, query: { status: "failing" } });
     const [newest] = data;
@@ -146,7 +148,7 @@ async function takePicture(name: string, theme: "light" | "dark", cookie: string
     locale: "en-GB",
     reducedMotion: "reduce",
   });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(TIMEOUT_MS);
   const [cookieName = "", value = ""] = cookie.split("=");
   await context.addCookies([
     { name: cookieName, value, url: new URL(address).origin, httpOnly: true, sameSite: "Lax" },

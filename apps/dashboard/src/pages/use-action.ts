@@ -4,8 +4,8 @@ import { showToast } from "../components/toast.tsx";
 import { ConfirmationCancelled, withConfirmation } from "../session/confirmation.tsx";
 
 /**
- * Returns a function that runs an action with requests that may need a confirmation, and whether an action is running. The
- * function returns whether the action succeeded. A failure is shown until the next try.
+ * Returns `run` and `isPending`. `run` runs an action whose requests may need a confirmation, and returns whether the
+ * action succeeded; the message of a failure is shown until the next try. `isPending` says whether an action is running.
  */
 export function useAction() {
   const [isPending, setIsPending] = useState(false);
@@ -13,10 +13,11 @@ export function useAction() {
   const run = async (work: () => Promise<void>): Promise<boolean> => {
     setIsPending(true);
     closeFailure.current?.();
-    const isSaved = submission();
+    // Called before the first `await`, because it finds the form whose `submit` event is being handled.
+    const markAsSaved = submission();
     try {
       await withConfirmation(work);
-      isSaved();
+      markAsSaved();
       return true;
     } catch (error) {
       // No message is needed: the user has closed the confirmation dialog.

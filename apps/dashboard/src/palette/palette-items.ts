@@ -110,15 +110,19 @@ function viewItems(
       (page.views ?? [])
         .filter(({ title, words }) => matches(`${title} ${words}`, text))
         .map(({ title, query = {} }) => ({
-          address: Object.entries(query).reduce(
-            (reached, [name, value]) => withParameter(reached, name, value),
-            pageAddress(page, membership, all),
-          ),
+          address: withParameters(pageAddress(page, membership, all), query),
           title,
           detail: membershipName(membership),
         })),
     ),
   );
+}
+
+/** Returns an address with parameters added to its query. */
+function withParameters(address: string, parameters: Readonly<Record<string, string>>): string {
+  let extended = address;
+  for (const [name, value] of Object.entries(parameters)) extended = withParameter(extended, name, value);
+  return extended;
 }
 
 /** Returns the pages that may show an item with this id. */
@@ -153,6 +157,7 @@ function matches(title: string, text: string): boolean {
 
 /** Returns the first item of each address. */
 function withoutRepeats(items: readonly PaletteItem[]): readonly PaletteItem[] {
+  // Reversed, because a map keeps the last item that is set for an address.
   const first = new Map(items.toReversed().map((item) => [item.address, item]));
   return items.filter((item) => first.get(item.address) === item);
 }

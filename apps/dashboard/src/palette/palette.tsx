@@ -44,6 +44,7 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
   const press = (event: KeyboardEvent) => {
     const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
+    // Arrow keys go round: from the last item to the first, and back.
     if (step !== undefined) setSelected((index + step + items.length) % Math.max(1, items.length));
     else if (event.key !== "Enter") return;
     else if (items.length === 0) setEntered(finds.isPending);

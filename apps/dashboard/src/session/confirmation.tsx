@@ -101,7 +101,7 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
         you.
       </p>
       {error !== undefined && <Notice tone="danger">{error}</Notice>}
-      <Unread queries={[reading, options]} />
+      <FailedRead queries={[reading, options]} />
       {hasPasskey && (
         <Button variant="primary" pending={isPending} onClick={() => void confirm(provePasskey)}>
           Use a passkey
@@ -125,8 +125,8 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
   );
 }
 
-/** The first error of what the form is made from, with another try. */
-function Unread({ queries }: { readonly queries: readonly ShownQuery[] }) {
+/** The error of the first query that failed, with a button that repeats the query. */
+function FailedRead({ queries }: { readonly queries: readonly ShownQuery[] }) {
   const failed = queries.find(({ error }) => error !== null);
   return failed && <ErrorState error={failed.error} onRetry={() => void failed.refetch()} />;
 }

@@ -15,6 +15,8 @@ export async function provePasskey() {
   const { options, challenge_token } = task;
   const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
   const response = await startAuthentication({ optionsJSON }).catch(refuse);
+  // Copied, because interfaces have no index signature, which the contract's open objects require. The service needs no
+  // results of extensions.
   return { challenge_token, response: { ...response, response: { ...response.response }, clientExtensionResults: {} } };
 }
 
@@ -24,6 +26,7 @@ export async function addPasskey(name: string): Promise<Account> {
   const { options, challenge_token } = task;
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
   const response = await startRegistration({ optionsJSON }).catch(refuse);
+  // Copied for the same reason as in `provePasskey`.
   const body = {
     name,
     challenge_token,

@@ -42,6 +42,7 @@ export function withFilters(search: URLSearchParams, change: Partial<StationFilt
     if (value === undefined || value === "") next.delete(name);
     else next.set(name, value);
   };
+  // `in`, because a filter that is changed to undefined is removed, and one that the change does not name stays.
   if ("q" in change) set("q", change.q);
   if ("availability" in change) set("availability", change.availability);
   if (change.sorting !== undefined) {

@@ -43,7 +43,7 @@ interface PlacesFieldsProps {
 
 /** Inputs that limit events to places. Collapsed at first if there is no limit, because few partners want one. */
 export function PlacesFields({ places, errorOf, onChange }: PlacesFieldsProps) {
-  // As it was at first: it stays open when the reader empties a field.
+  // The state at first: a section that was open stays open when the reader empties its fields.
   const [isOpen] = useState(placesOf(places) !== null);
   const field = (name: keyof GivenPlaces, path: string, label: string, hint: string, pattern?: string) => (
     <TextField
@@ -74,12 +74,13 @@ interface PreviewButtonProps {
   readonly client: Pick<WebhookClient, "preview">;
   /** The typed rules of what is sent. */
   readonly what: Parameters<WebhookClient["preview"]>[0]["body"];
+  /** Runs a request. If the service rejects a value, shows the error at the value's field. */
   readonly refusing: Refusals["refusing"];
 }
 
 /** A button that counts how many deliveries the typed settings would have sent in the last 24 hours. */
 export function PreviewButton({ target, client, what, refusing }: PreviewButtonProps) {
-  // The latest count, and the settings that it is about: it is hidden while other settings are typed.
+  // The latest count, with the counted settings: while the form has other settings, the count is hidden.
   const [counted, setCounted] = useState<{ readonly settings: string; readonly preview: WebhookPreview }>();
   const { run, isPending } = useAction();
   const settings = JSON.stringify(what);

@@ -38,7 +38,7 @@ export function ReplaySection({ target, replay }: ReplaySectionProps) {
   const count = (range: Range) =>
     run(async () => {
       const { since, until, total } = await replay({ ...target, body: { ...range, dry_run: true } });
-      // The service returns the exact range, so that the start covers the same deliveries: an empty end was "now".
+      // Keeps the exact range that the service returns (an empty end was "now"), so that the counted deliveries are sent.
       setCounted({ range: { ...range, since, until }, total });
     });
   const start = (range: Range) =>

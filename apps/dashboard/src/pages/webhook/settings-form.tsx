@@ -23,7 +23,7 @@ interface SettingsFormProps {
   readonly canChange: boolean;
   /** The names of the partner's other webhooks. */
   readonly otherNames: readonly string[];
-  /** Called with the saved webhook's id, and the new secret if the response has one. Only the operator's response has. */
+  /** Called with the saved webhook's id, and the new secret if the response has one. Only the operator's has. */
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
@@ -160,7 +160,10 @@ function withAlarms(chosen: readonly string[]): readonly string[] {
 /** What the form saves. */
 type Settings = SendingRules & Pick<Webhook, "name" | "email" | "signature"> & { readonly url: string };
 
-/** Returns a function that saves the settings of the webhook, or adds a webhook. */
+/**
+ * Returns a function that saves the settings of the webhook, or adds a webhook.
+ * @param refusing runs a request, and keeps the error of a value that the service rejects, for the value's field
+ */
 function useSaving(
   { target, client, webhook, otherNames, onSaved }: SettingsFormProps,
   refusing: Refusals["refusing"],

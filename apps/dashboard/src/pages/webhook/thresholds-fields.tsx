@@ -71,7 +71,7 @@ export function ThresholdFields({ params, thresholds, errorOf, onChange }: Thres
   });
   const choices = data && choicesIn(data);
   const errors = thresholds.map((_, index) => errorOf(`thresholds.${index}`));
-  // An error of one alarm is shown there.
+  // An error of one alarm is shown with that alarm, not above the list.
   const error = errors.some(Boolean) ? undefined : errorOf("thresholds");
   return (
     <fieldset class="stack webhook-alarms" data-wrong={error && "true"}>

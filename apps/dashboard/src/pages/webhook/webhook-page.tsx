@@ -41,6 +41,7 @@ interface WebhooksViewProps {
   readonly client: WebhookClient;
   /** Added to the end of each title, to name the partner if the page does not show that otherwise. */
   readonly of: string;
+  /** A sentence below the title. */
   readonly about: string;
   /** Returns the address of this page with a query, such as the one that names a webhook. */
   readonly addressOf: (query: Readonly<Record<string, string>>) => string;
@@ -198,7 +199,10 @@ function OneWebhook(props: OneWebhookProps) {
 /** Milliseconds between two reads while the status will soon change without the reader. */
 const CHANGING_INTERVAL_MS = 2_000;
 
-/** Tells whether a probe, a replay or a pause is in progress, so that the shown state will change. */
+/**
+ * Tells whether the shown state will soon change: during a probe or a replay, and after a pause until every waiting
+ * delivery is held.
+ */
 function isChanging({ status, pending, is_replaying: isReplaying }: Webhook): boolean {
   return status === "probing" || (status === "active" && isReplaying) || (status === "paused" && pending > 0);
 }
