@@ -1,6 +1,9 @@
 import type { Findings, RunResult } from "@bikeshare/load";
 
-/** Maximum p99 of the start lag. Too high: delays of the load test itself are blamed on the server. */
+/**
+ * Maximum p99 of the start lag: how much later than intended requests started. Too high: delays of the load test itself are
+ * blamed on the server.
+ */
 const MAX_START_LAG_P99_MS = 5;
 
 /** Returns the reasons why the figures of a run say nothing about the server. Empty: the run is valid. */

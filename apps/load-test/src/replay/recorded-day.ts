@@ -68,10 +68,10 @@ export async function readBusiestDay(path: string): Promise<RecordedRide[]> {
 /** Reads a row, by column names; undefined: it has no usable times. */
 function readRide(row: Readonly<Record<string, string>>): RecordedRide | undefined {
   const read = (column: Column) => COLUMNS[column].map((name) => row[name]).find((value) => value !== undefined) ?? "";
-  // The time zone does not matter, because a replay needs only the times between rides.
-  const [startedAt = Number.NaN, endedAt = Number.NaN] = (["startedAt", "endedAt"] as const).map((column) =>
-    Date.parse(`${read(column).replace(" ", "T").slice(0, 23)}Z`),
-  );
+  // Cuts a time after its milliseconds, and reads it as UTC. The time zone does not matter, because a replay needs only the
+  // times between rides.
+  const timeOf = (column: Column) => Date.parse(`${read(column).replace(" ", "T").slice(0, 23)}Z`);
+  const [startedAt, endedAt] = [timeOf("startedAt"), timeOf("endedAt")];
   // Omits rides of a day or longer, whose bikes would not be available during the replay.
   if (!(endedAt >= startedAt && endedAt - startedAt < DAY_MS)) return undefined;
   const station = (id: Column, name: Column, lat: Column, lon: Column): RecordedStation | undefined =>
@@ -110,12 +110,19 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
     ])
     // Sorts the start of a ride of length 0 before its end.
     .toSorted((a, b) => a.at - b.at || a.index - b.index || (a.kind === "start" ? -1 : 1));
-  /** Bikes whose last ride has ended, and when each may be used again, the earliest first. */
+  /** Bikes whose last ride has ended, and from when (recorded time) each may be used again, the earliest first. */
   const free: { readonly bike: number; readonly from: number }[] = [];
   const bikeOf = new Map<number, number>();
   let bikes = 0;
+  const takeBike = (at: number): number => {
+    const [earliest] = free;
+    if (earliest === undefined || earliest.from > at) return bikes++;
+    free.shift();
+    return earliest.bike;
+  };
   const events = changes.map(({ kind, index, at, station }): RecordedEvent => {
-    if (kind === "start") bikeOf.set(index, (free[0]?.from ?? Infinity) <= at ? (free.shift()?.bike ?? 0) : bikes++);
+    if (kind === "start") bikeOf.set(index, takeBike(at));
+    // Always found, because a ride's start comes before its end.
     const bikeNumber = bikeOf.get(index) ?? 0;
     if (kind === "end") free.push({ bike: bikeNumber, from: at + BIKE_REST_MS * speed });
     return {
@@ -127,9 +134,10 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
       stationId: station?.id ?? null,
     };
   });
-  const stations = new Map(
-    rides.flatMap(({ from, to }) => [from, to]).flatMap((each) => (each ? [[each.id, each]] : [])),
-  );
+  const stations = new Map<string, RecordedStation>();
+  for (const { from, to } of rides) {
+    for (const station of [from, to]) if (station !== undefined) stations.set(station.id, station);
+  }
   return {
     events,
     stations: [...stations.values()],
@@ -137,7 +145,11 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
   };
 }
 
-/** Creates the bikes of a recorded day, and its stations if the service does not have them. */
+/**
+ * Creates the bikes of a recorded day, and its stations if the service does not have them. All bikes begin at one station,
+ * wherever their first ride starts.
+ * @param known the ids of the stations that the service has
+ */
 export async function fillReplay(
   url: string,
   operatorKey: string,

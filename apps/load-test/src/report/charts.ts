@@ -11,7 +11,10 @@ import {
   timeScale,
 } from "@bikeshare/load";
 
-/** Draws the percentile curve: the share of requests that took at most a given time. */
+/**
+ * Draws the percentile curve: the share of requests that took at most a given time. The response time begins when the
+ * request was meant to start, the service time when a connection was free for it; the start lag is the time between.
+ */
 export function percentileChart(result: RunResult, baseline: RunResult | undefined): Markup {
   const { response, service, lag } = result.latency;
   const lines: Line[] = [

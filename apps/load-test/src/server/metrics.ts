@@ -76,8 +76,10 @@ export function recordMetrics(url: string): MetricsRecorder {
  */
 export function shownValues(page: string): Map<string, number> {
   const values = new Map<string, number>();
+  // A line of a series: the name, labels in braces (if any), and the value.
   for (const [, name = "", labels = "", value] of page.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)/gm)) {
     const shown = SHOWN.find(({ metric }) => {
+      // A metric in `SHOWN` may name one label that the series must have.
       const [wanted, label] = metric.replace("}", "").split("{");
       return name === wanted && (label === undefined || labels.includes(label));
     });
@@ -100,6 +102,7 @@ function seriesOf(samples: readonly Sample[], startedAt: number): MetricSeries[]
 /** Returns the growth a second between neighbouring points of a counter. */
 function growth(points: readonly MetricPoint[]): MetricPoint[] {
   return points.slice(1).map(({ seconds, value }, index) => {
+    // The point before this one, because `index` does not count the first point.
     const before = points[index] ?? { seconds, value };
     return { seconds, value: (value - before.value) / (seconds - before.seconds) };
   });
