@@ -234,11 +234,12 @@ async function compareLoads(sides: readonly Side[], loads: typeof LOADS): Promis
 /** Runs a load on both sides in turns, and prints what a command or poll costs each of them. */
 async function compareLoad(cities: readonly ServedCity[], name: string, load: Load): Promise<void> {
   const costs = cities.map((): Cost => ({ turns: [], passed: [], service: 0, postgres: 0, commands: 0 }));
-  const partsOf = ({ side, server }: ServedCity) =>
+  const timesOf = ({ side, server }: ServedCity) =>
     Promise.all([cpuMicroseconds(server.pid), serversMicroseconds(side)]);
-  const usedBy = (city: ServedCity) => partsOf(city).then(([service, postgres]) => service + postgres);
+  const usedBy = (city: ServedCity) => timesOf(city).then(([service, postgres]) => service + postgres);
+  // The numbers of these turns are negative, so that they differ from those of the measured turns.
   for (let turn = 0; turn < WARM_UP_TURNS; turn++) for (const city of cities) await load(city, -1 - turn);
-  const begun = await Promise.all(cities.map(partsOf));
+  const begun = await Promise.all(cities.map(timesOf));
   for (let turn = 0; turn < REPETITIONS; turn++) {
     // The sides take turns at being first, because the first has colder caches.
     for (const n of turn % 2 === 0 ? [0, 1] : [1, 0]) {
@@ -254,7 +255,7 @@ async function compareLoad(cities: readonly ServedCity[], name: string, load: Lo
   }
   for (const [n, city] of cities.entries()) {
     const [cost, [service, postgres] = [0, 0]] = [costs[n], begun[n]];
-    const ended = await partsOf(city);
+    const ended = await timesOf(city);
     if (cost === undefined) continue;
     cost.service = (ended[0] - service) / cost.commands;
     cost.postgres = (ended[1] - postgres) / cost.commands;

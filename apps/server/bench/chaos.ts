@@ -33,6 +33,7 @@ const interrupted = new Promise<never>((_resolve, reject) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => reject(new Error(`ended by ${signal}`)));
 });
+// Handles the rejection also before `runChaos` awaits it. Otherwise Node.js would end the process without cleaning up.
 interrupted.catch(() => undefined);
 const from = performance.now();
 const progress = (line: string) =>

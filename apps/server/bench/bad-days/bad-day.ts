@@ -54,7 +54,12 @@ export interface BadDayOptions {
   readonly onProgress: (line: string) => void;
 }
 
+/** The numbers of clients that ride, that reserve bikes, and that read lists. */
 const CLIENTS = { riders: 8, holders: 8, readers: 6 };
+/** The share of reservations that the clients let expire. */
+const EXPIRING_SHARE = 0.05;
+/** Milliseconds that the receiver of webhooks takes for a response. */
+const RECEIVER_DELAY_MS = 10;
 /** Maximum outage of reads and writes after the fault has ended or, for a restart, has begun. */
 export const BACK_WITHIN_MS = 5_000;
 
@@ -63,16 +68,18 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
   const { requestsPerSecond, seed, onProgress } = options;
   const setting = await day.prepare();
   const { riders, holders } = CLIENTS;
-  const expiringShare = 0.05;
   try {
     const world = await openBadDaysWorld({
-      ...{ apis: 2, workers: 2, riders, holders, answerMs: 10, isLogged: true },
+      ...{ apis: 2, workers: 2, riders, holders, answerMs: RECEIVER_DELAY_MS, isLogged: true },
       ...setting.world,
     });
     try {
       const { system, balancer, receiver } = world;
       const base = balancer.url;
-      const workload = startWorkload({ base, system, ...CLIENTS, requestsPerSecond, expiringShare, seed });
+      const workload = startWorkload({
+        ...{ base, system, ...CLIENTS },
+        ...{ requestsPerSecond, expiringShare: EXPIRING_SHARE, seed },
+      });
       const { requests } = workload.ledger;
       await requests.untilServed();
       const broken: string[] = [];

@@ -13,6 +13,7 @@ const TAKEN_MS = 15_000;
 /** Connections to open. It exceeds PostgreSQL's `max_connections`. */
 const WANTED = 220;
 
+// Ends the connections of the service. Those of `takeAll` have the same application name, but run `pg_sleep`.
 const endOurs = statement(
   "badDay.endConnections",
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'bikeshare' and backend_type = 'client backend' and pid <> pg_backend_pid() and query not like '%pg_sleep%'",

@@ -26,6 +26,7 @@ export const failover: BadDay = {
         const { note, errors } = stage;
         for (let n = 0; n < REPETITIONS; n++) {
           await untilSynchronous();
+          // Discards the errors so far, so that the next report is about what follows.
           errors();
           await postgres.failOver();
           await expectBack(stage, "a failover, whose promotion is not counted");

@@ -36,6 +36,7 @@ async function freeze(stage: Stage, frozenMs: number): Promise<void> {
     return response.status;
   };
   expect((await statusOf()) === 200, "the key is accepted before");
+  // Discards the errors so far, so that the next report is about what follows.
   errors();
   process.kill(pid, "SIGSTOP");
   await key.revoke();

@@ -41,6 +41,7 @@ export const fullDisk: BadDay = {
 /** Keeps the file system full for a while. */
 async function beFull(stage: Stage, ballast: string, directory: string): Promise<void> {
   const { world, note, errors } = stage;
+  // Discards the errors so far, so that the next report is about what follows.
   errors();
   const before = await world.postmaster();
   await fill(ballast, directory);

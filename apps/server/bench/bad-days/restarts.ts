@@ -19,6 +19,7 @@ export const restarts: BadDay = {
         for (let n = 0; n < REPETITIONS; n++) {
           for (const [way, signal] of Object.entries(SIGNALS)) {
             await sleep(2_000);
+            // Discards the errors so far, so that the next report is about what follows.
             errors();
             process.kill(await world.postmaster(), signal);
             await expectBack(stage, `a ${way} restart began`);

@@ -13,11 +13,12 @@ import { addReservableBikes, createOthers, PAUSE_MS, reading, reserving } from "
  */
 
 const PERIODS = Number(process.env["BENCH_PERIODS"] ?? 6);
-/** Seconds of a period. Two quiet and two busy ones are a minute, in which a sandbox answers 600 requests. */
+/** Seconds of a period. Two quiet and two busy ones are a minute, in which a sandbox answers at most 600 requests. */
 const PERIOD_SECONDS = 15;
 /** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;
 const CONNECTIONS = 10;
+/** Keys of the sandbox. With each of them requests are sent one after another. */
 const PARALLEL_KEYS = 10;
 /** The paths that the tests request in turn, below /sandbox/v1. */
 const WANTED = [

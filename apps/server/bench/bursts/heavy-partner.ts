@@ -26,6 +26,7 @@ export async function heavyPartner(): Promise<void> {
   const sets = await openDataSets();
   const connectionString = await sets.of(RIDES);
   const context = openContext(connectionString);
+  // Null: the default limit of 60 requests a minute.
   const heavy = await makePartner(context, "Heavy", { rateLimit: null });
   const light = await makePartner(context, "Light");
   await context.db.close();

@@ -25,6 +25,7 @@ export async function heavyViewer(): Promise<void> {
   const log = await openDeliveryLog(DELIVERIES);
   const { lightKey, cookie } = await prepare(log);
   const env = { DATABASE_URL: log.connectionString, DATA_DIR: join(log.directory, "service") };
+  // No worker, because it would send the pending deliveries. New secrets, because nobody has those of the data set.
   const { url, stop } = await serve(env, ["--role", "api", "--new-secrets"]);
   const pages = ["/v1/rides", "/v1/reservations?status=active", "/readyz"];
   const otherPartner = createOthers(url, lightKey, [reserving, ...pages.map((path) => reading(path, PAUSE_MS))]);

@@ -56,6 +56,7 @@ const bikesFeed = "/gbfs/3.0/vehicle_status.json";
 export function hostileCallers(): Promise<void> {
   return onPostgres(async ({ directory, connectionString }) => {
     const context = await openNewSystem(connectionString);
+    // Null: the default limit of 60 requests a minute.
     const attacker = await makePartner(context, "Attacker", { rateLimit: null });
     const input = { systemId: SYSTEM_ID, kind: "live", partnerId: attacker.partnerId, scopes: scopeNames } as const;
     const { key: fastKey } = await issueKey(context, { ...input, rateLimit: 100_000 });
@@ -124,6 +125,7 @@ function destroyAll(sockets: readonly Socket[]): () => void {
 /** Sends bodies that are small compressed and huge when they are decompressed. */
 async function compressedBodies({ url, key }: Target): Promise<() => void> {
   const body = zstdCompressSync(Buffer.alloc(256 * 1024 * 1024));
+  // One fewer than the key's limit of requests a minute, so that none is refused for it.
   const sockets = await Promise.all(Array.from({ length: 59 }, () => open(url)));
   for (const socket of sockets) {
     socket.resume();

@@ -19,6 +19,7 @@ const DROP_AFTER_MS = 300;
  * refused.
  */
 const DOWNLOADS = 300;
+/** Requests for each of `PAGES`. */
 const PAGES_OF_EACH = 20;
 const PAGES = [
   "deliveries?code=299",
@@ -35,6 +36,7 @@ parentPort?.on("message", () => {
   burst().then(
     (answers) => parentPort?.postMessage(answers),
     (error: unknown) => {
+      // Rejects a promise that nobody handles, which ends the thread with this error.
       throw error;
     },
   );
@@ -54,10 +56,10 @@ async function burst(): Promise<Readonly<Record<string, number>>> {
     }
   };
   const count = (what: string) => (answers[what] = (answers[what] ?? 0) + 1);
-  const dropped = () => AbortSignal.any([ended, AbortSignal.timeout(DROP_AFTER_MS)]);
+  const earlyEnd = () => AbortSignal.any([ended, AbortSignal.timeout(DROP_AFTER_MS)]);
   await Promise.all([
     ...Array.from({ length: PAGES_OF_EACH }, () => PAGES.map((path) => ask(path, ended))).flat(),
-    ...Array.from({ length: DOWNLOADS }, (_, n) => ask("deliveries.csv?code=299", n % 2 === 0 ? dropped() : ended)),
+    ...Array.from({ length: DOWNLOADS }, (_, n) => ask("deliveries.csv?code=299", n % 2 === 0 ? earlyEnd() : ended)),
   ]);
   return answers;
 }

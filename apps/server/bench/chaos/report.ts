@@ -19,7 +19,9 @@ const UNAVAILABLE = "503 unavailable";
 /** Returns the limits that a run exceeded, as sentences. */
 export function boundsBroken({ isRolling, total, memory, workload, brokenInvariants }: ChaosReport): string[] {
   const broken: string[] = [];
-  const expect = (isWithin: boolean, text: string) => void (isWithin || broken.push(text));
+  const expect = (isWithin: boolean, text: string) => {
+    if (!isWithin) broken.push(text);
+  };
   for (const failure of workload.failures.slice(0, 20)) expect(false, failure);
   expect(brokenInvariants === "", `check: ${brokenInvariants}`);
   expect(
