@@ -44,6 +44,7 @@ export async function fillWithRides(db: Database, rides: number, lastStart = LAS
 export async function fillMonthWithRides(db: Database, rides: number, from: string): Promise<void> {
   const restoreIndexes = await dropIndexes(db, "rides_started_at");
   const lastStart = new Date(Date.parse(from) + 31 * 86_400_000 - 1000).toISOString();
+  // 10 s less than the month, so that the first ride starts in the month, too.
   const seconds = (31 * 86_400 - 10) / rides;
   for (let first = 1; first <= rides; first += CHUNK_ROWS) {
     const last = Math.min(rides, first + CHUNK_ROWS - 1);
@@ -51,6 +52,7 @@ export async function fillMonthWithRides(db: Database, rides: number, from: stri
   }
   await restoreIndexes();
   await db.transaction(fillWithStations);
+  // One region for each hundred stations: the first two of the four digits of their ids.
   await db.transaction((tx) => tx.run("update stations set region_id = 'region-' || substr(id, 9, 2)"));
 }
 
@@ -65,10 +67,13 @@ interface MadeRides {
   readonly seconds?: number;
 }
 
-/** Returns the SQL that inserts rides. The older half of all rides has only five different times of change. */
+/**
+ * Returns the SQL that inserts rides. The older half of all rides has only five different times of change. `i` is a ride's
+ * number; 7919 is a prime, so that the rides spread over all bikes.
+ */
 function insertRides({ first, last, rides, lastStart, seconds = RIDE_MS / 1000 }: MadeRides): string {
-  // SQL of a station's id. A pseudo-random number from 0 to 1, the same in every run, is raised to a power, so that some
-  // stations are busier.
+  // SQL of a station's id. A pseudo-random number from 0 to 1, the same in every run, is made from the hexadecimal digits of
+  // the ride's `digest` that begin at `digits`. It is raised to a power, so that some stations are busier.
   const station = (digits: number) =>
     `'station-' || lpad(floor(${RIDDEN_STATIONS} * power(('x' || substr(digest, ${digits}, 6))::bit(24)::int / 16777216.0, 1.5))::text, 4, '0')`;
   return `

@@ -65,6 +65,7 @@ async function measure({ directory, connectionString, format, privacy }: Measure
   const exited = once(child, "close");
   let [peak, isOver] = [0, false];
   const watched = (async () => {
+    // The memory of a process that has ended is NaN.
     for (; !isOver; await sleep(50)) peak = Math.max(peak, (await memoryMiB(child.pid ?? 0)) || 0);
   })();
   await exited;

@@ -30,6 +30,7 @@ await onPostgres(async ({ directory, connectionString }) => {
         const body = JSON.stringify({ items: [{ id: "bike-0001", current_range_meters: n }] });
         const { status } = await client.ask({ method: "POST", path: "/operator/v1/bikes", key, body });
         if (status !== 200) throw new Error(`the bike was not changed: ${status}`);
+        // A younger document is not built again.
         await sleep(FEED_MIN_AGE_MS);
         const [begun, before] = [performance.now(), await cpuMicroseconds(service.pid)];
         ({ bytes } = await client.ask({ path: `/gbfs/3.0/${name}.json` }));

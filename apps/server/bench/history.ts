@@ -51,6 +51,7 @@ const walkAt = async (at: string) => {
   }
   if (found !== STATIONS) throw new Error(`${found} stations were there at ${at}, not ${STATIONS}`);
 };
+/** Returns how many stations a page's JSON text has: each has one `as_of`. */
 const countOf = ({ items }: Page<string>) => items.split('"as_of"').length - 1;
 /** Reads the same pages by number. */
 const allAt = async (at: string) => {

@@ -7,8 +7,8 @@ import { describeMachine, onPostgres, say, serve } from "./processes.ts";
 import { makePartner, openNewSystem, type PartnerKey } from "./provision.ts";
 
 /*
- * Measures the peak memory of `serve` (resident set, in MB) while ten partners read 100,000 bikes and a million of their
- * reservations, first without filters, then with filters, then both. `pnpm bench lists-memory [seconds]`
+ * Measures the peak memory of `serve` (resident set, in MB of 10^6 bytes) while ten partners read 100,000 bikes and a
+ * million of their reservations, first without filters, then with filters, then both. `pnpm bench lists-memory [seconds]`
  */
 const [, , seconds = "45"] = process.argv;
 const [PARTNERS, BIKES, RESERVATIONS, CONNECTIONS] = [10, 100_000, 1_000_000, 32];
@@ -27,6 +27,7 @@ await onPostgres(async ({ directory, connectionString }) => {
   for (let n = 0; n < PARTNERS; n++) partners.push(await makePartner(context, `Bench ${n}`));
   await fillWith(context.db, "bikes", BIKES);
   await fillWith(context.db, "reservations", RESERVATIONS);
+  // Gives each reservation to a pseudo-random partner.
   const share = `update reservations set partner_id = ($1::text[])[1 + (('x' || substr(md5(id), 1, 6))::bit(24)::int % ${PARTNERS})]`;
   await context.db.query(statement("listsMemoryBench.share", share), [partners.map(({ partnerId }) => partnerId)]);
   await context.db.query(statement("listsMemoryBench.analyze", "vacuum (analyze)"));

@@ -23,7 +23,8 @@ import { openDataSets } from "./reading/data-sets.ts";
 const MUST = 8;
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
 
-const LISTS = Object.keys(listFilters) as ListName[]; // the keys are those of its type
+// The cast is safe: `ListName` is the type of these keys.
+const LISTS = Object.keys(listFilters) as ListName[];
 
 /** The work to answer one page of a filtered list. `page` is its name in `pagesOf`. */
 interface Measured {
@@ -46,6 +47,7 @@ async function main(): Promise<void> {
     say(`${describeMachine()}, ${name}`);
     const read = await readerOf(name, db, meter);
     const first = () => read({}, { kind: "first", limit: LIMIT });
+    // A warm-up.
     for (let times = 0; times < 50; times++) await first();
     const plain = await meter.measure(first, 50);
     const found: Measured[] = [];

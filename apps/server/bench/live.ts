@@ -20,8 +20,10 @@ import { makeOperatorKey, makePartner, openNewSystem } from "./provision.ts";
 /*
  * Measures commands on the fleet in a city of Citi Bike's size: over HTTP with keys, rate limits and an Idempotency-Key for
  * each, in durable transactions with PostgreSQL's default settings. One run measures in turns: batches, single commands, and
- * for comparison the smallest possible durable command, an update of one row. Then it measures single commands at half of
- * their measured rate, in the open model. `pnpm bench live` runs it, in about two minutes.
+ * for comparison the smallest possible durable command, an update of one row. In these turns each caller waits for its
+ * response before it sends the next request (the closed model). Then single commands are measured at half of their measured
+ * rate, each sent at its time whether or not others are answered (the open model). `pnpm bench live` runs it, in about two
+ * minutes.
  */
 
 const STATIONS = Number(process.env["BENCH_STATIONS"] ?? 1_800);

@@ -51,6 +51,7 @@ if (bench === undefined) {
   process.stdout.write(`pnpm bench <name> …\n\n${list.join("")}`);
   if (name !== "") process.exitCode = 2;
 } else if (bench.testEnv === undefined) {
+  // Removes the name, because the program reads its own arguments from `process.argv`.
   process.argv.splice(2, 1);
   await import(join(import.meta.dirname, bench.file));
 } else {

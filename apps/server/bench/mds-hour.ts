@@ -11,7 +11,7 @@ import { NO_LIMIT, openNewSystem, SYSTEM_ID } from "./provision.ts";
  * before and at its peak. `pnpm bench mds-hour [trips]`
  */
 const TRIPS = Number(process.argv[2] ?? 100_000);
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 const insertTrips = statement(
   "mdsHourBench.insertTrips",
@@ -26,10 +26,11 @@ const analyze = statement("mdsHourBench.analyze", "vacuum (analyze) rides");
 
 await onPostgres(async ({ directory, connectionString }) => {
   const context = await openNewSystem(connectionString);
-  const hour = Math.floor(Date.now() / HOUR - 4) * HOUR;
+  // The full hour four hours ago.
+  const hour = new Date(Math.floor(Date.now() / HOUR_MS - 4) * HOUR_MS);
   const agency = await createAgency(context, SYSTEM_ID, { name: "City", rateLimit: NO_LIMIT });
-  await context.db.query(beginEarlier, [new Date(hour)]);
-  await context.db.query(insertTrips, [SYSTEM_ID, new Date(hour), TRIPS]);
+  await context.db.query(beginEarlier, [hour]);
+  await context.db.query(insertTrips, [SYSTEM_ID, hour, TRIPS]);
   await context.db.query(analyze, []);
   await context.db.close();
   say(describeMachine());
@@ -39,10 +40,9 @@ await onPostgres(async ({ directory, connectionString }) => {
     for (const encoding of ["identity", "gzip"]) {
       const before = await megabytes();
       const begun = performance.now();
-      const headers = {
-        ...{ accept: MDS_MEDIA_TYPE, authorization: `Bearer ${agency.key.key}`, "accept-encoding": encoding },
-      };
-      const path = `/mds/trips?end_time=${new Date(hour).toISOString().slice(0, 13)}`;
+      const authorization = `Bearer ${agency.key.key}`;
+      const headers = { accept: MDS_MEDIA_TYPE, authorization, "accept-encoding": encoding };
+      const path = `/mds/trips?end_time=${hour.toISOString().slice(0, 13)}`;
       const response = await fetch(service.url + path, { headers });
       let [peak, trips, rest] = [0, 0, ""];
       const decoder = new TextDecoder();
@@ -50,6 +50,7 @@ await onPostgres(async ({ directory, connectionString }) => {
         peak = Math.max(peak, await megabytes());
         const parts = (rest + decoder.decode(chunk, { stream: true })).split('"trip_id"');
         trips += parts.length - 1;
+        // The next chunk may begin in the middle of `"trip_id"`, so the last characters are searched again with it.
         rest = (parts.at(-1) ?? "").slice(-10);
       }
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);

@@ -64,6 +64,7 @@ export async function serve(
 /** Returns the violations that `bikeshare check` finds; empty: every invariant holds. @param args before the command */
 export function brokenInvariants(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<string> {
   const words = ["--conditions=@bikeshare/source", MAIN, ...args, "check"];
+  // The command prints violations, and then fails.
   return promisify(execFile)(process.execPath, words, { env: { ...process.env, ...env } }).then(
     () => "",
     (error: unknown) => (error as { stdout?: string }).stdout || String(error),

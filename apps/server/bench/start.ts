@@ -183,6 +183,7 @@ interface Memory {
 }
 
 async function memoryOf(pid: number): Promise<Memory> {
+  // The memory of a process that has ended meanwhile is NaN.
   const shares = await Promise.all((await descendantsOf(pid)).map((each) => memoryMiB(each, "Pss")));
   return { node: await memoryMiB(pid), postgres: shares.reduce((sum, share) => sum + (share || 0), 0) };
 }

@@ -70,7 +70,10 @@ async function dropLeftShards(db: Database): Promise<void> {
   }
 }
 
-/** Moves a system to the machine with a port. `force_logical` keeps the system usable meanwhile. */
+/**
+ * Moves a system to the machine with a port. Moves its shard of `rides`, with which Citus moves the system's shards of all
+ * other tables. `force_logical` keeps the system usable meanwhile.
+ */
 export async function moveSystem(
   db: Database,
   systemId: string,

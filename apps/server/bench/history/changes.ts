@@ -82,6 +82,8 @@ function insertDay(day: number, n: number, days: number): string {
   const at = `timestamptz '${iso(day)}'`;
   // SQL of a station's bikes after its change `k` of the day: up and down between empty and full.
   const wave = (k: string) => `abs((i * 7 + ${n} * per_day + ${k}) % (2 * capacity) - capacity)::int`;
+  // SQL of the time of change `k`: within the `k`th of the day's `per_day` equal parts, not always at the same point of it.
+  const changedAt = `${at} + (k + (i * 13 + k * 7) % 90 / 100.0 + 0.05) / per_day * interval '1 day'`;
   // SQL that is true if the station is empty or full from before this day to the end.
   const stands = `still_days is not null and still_days >= ${days - n}`;
   return `
@@ -89,7 +91,7 @@ function insertDay(day: number, n: number, days: number): string {
     select 'main', id, at, (at at time zone 'UTC')::date, bikes, 0, 0, capacity - bikes, 0, flags,
       case when bikes = 0 then '[]' else '["classic",' || bikes - bikes / 3 || ',"ebike",' || bikes / 3 || ']' end
     from (
-      select id, capacity, flags, ${wave("k")} as bikes, (${at} + (k + (i * 13 + k * 7) % 90 / 100.0 + 0.05) / per_day * interval '1 day')::timestamptz(3) as at
+      select id, capacity, flags, ${wave("k")} as bikes, (${changedAt})::timestamptz(3) as at
       from bench_stations cross join lateral generate_series(0, per_day - 1) as k where not (${stands})
       union all
       select id, capacity, flags, still_bikes, ${at} + interval '23 hours 59 minutes' + i * interval '1 ms' from bench_stations where still_days = ${days - n - 1}
@@ -105,7 +107,10 @@ const lastStates = `
   from (select distinct on (station_id) station_id, at, bikes, docks from station_changes order by station_id, at desc) as last
   where last.station_id = stations.id`;
 
-/** Returns SQL that inserts the sums over time that the service would have stored, and the rides under way. */
+/**
+ * Returns SQL that inserts the sums over time that the service would have stored, and the rides under way. Most values are
+ * constants, because only the number of rows matters.
+ */
 function insertSums(begins: number): string[] {
   const ends = `timestamptz '${iso(HISTORY_ENDS)}'`;
   const sinceDays = (days: number) => iso(Math.max(begins, HISTORY_ENDS - days * DAY_MS));

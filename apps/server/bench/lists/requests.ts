@@ -18,7 +18,7 @@ export interface Combination {
   readonly query: string;
 }
 
-/** Every filter of a list and every pair of them, each with values that match most items, few, or none. */
+/** Returns every filter of a list and every pair of filters, each with values that match most items, few, or none. */
 export async function combinationsOf(db: Database, list: ListName): Promise<Combination[]> {
   const filters: Readonly<Record<string, Filter>> = listFilters[list];
   const names = Object.keys(filters);
@@ -26,9 +26,12 @@ export async function combinationsOf(db: Database, list: ListName): Promise<Comb
   for (const name of names) samples.set(name, await samplesOf(db, list, name, filters[name]));
   const of = (name: string) => samples.get(name) ?? [];
   const singles = names.flatMap((name) => of(name).map((sample) => [sample]));
-  const pairs = names.flatMap((one, index) =>
-    names.slice(index + 1).flatMap((other) => of(one).flatMap((a) => of(other).map((b) => [a, b]))),
-  );
+  const pairs: Sample[][] = [];
+  for (const [index, one] of names.entries()) {
+    for (const other of names.slice(index + 1)) {
+      for (const first of of(one)) for (const second of of(other)) pairs.push([first, second]);
+    }
+  }
   return [...singles, ...pairs].map((chosen) => ({
     filters: chosen.map(({ name }) => name).join(" + "),
     text: chosen.map(({ name, kind }) => `${name} (${kind})`).join(", "),

@@ -11,7 +11,8 @@ export const PARTNER = "bench";
 
 /**
  * Fills a list of the system `main` with difficult data. Each filter has a value that most rows have and one that few have.
- * One rider and one bike have half of all reservations. Most events are of one day.
+ * One rider and one bike have half of all reservations. Most events are of one day. In the SQL, a random number from 0 to 1
+ * is raised to a power where low values are to occur more often than high ones.
  */
 export async function fillWith(db: Database, list: Exclude<ListName, "rides">, rows: number): Promise<void> {
   await db.transaction(async (tx) => {
@@ -23,8 +24,8 @@ export async function fillWith(db: Database, list: Exclude<ListName, "rides">, r
 const EVENT_DAYS = ["2026-01-01", "2026-01-02", "2026-01-03"];
 
 /**
- * Returns SQL of a pseudo-random number from 0 to 1, the same in every run. @param digits the first of the hexadecimal
- * digits of md5(i) to use
+ * Returns SQL of a pseudo-random number from 0 to 1, the same in every run. It uses six hexadecimal digits of md5(i).
+ * @param digits the position of the first of them; other positions give independent numbers
  */
 export const random = (digits: number) => `('x' || substr(md5(i::text), ${digits}, 6))::bit(24)::int / 16777216.0`;
 

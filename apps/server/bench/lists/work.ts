@@ -36,6 +36,7 @@ interface Sent {
 /** Runs reads as the service does, and measures their work. */
 export interface Meter {
   readonly context: ReadContext;
+  /** Measures the statements of a read, and the processor time of the read. */
   measure(read: () => Promise<unknown>, repetitions: number): Promise<Work>;
   /** Measures only the statements, once, without this process. */
   look(read: () => Promise<unknown>): Promise<DatabaseWork>;
@@ -64,11 +65,17 @@ export async function openMeter(connectionString: string): Promise<Meter> {
   const record = (asked: Statement, values: readonly unknown[], isPrepared: boolean) =>
     sent?.push({ statement: asked, values, isPrepared });
   const readPool: ReadPool = {
-    read: (asked, values) => (record(asked, values, true), pool.read(asked, values)),
+    read: (asked, values) => {
+      record(asked, values, true);
+      return pool.read(asked, values);
+    },
     close: () => Promise.resolve(),
   };
   const db: QueryRunner = {
-    query: (asked, values = []) => (record(asked, values, false), filtered.query(asked, values)),
+    query: (asked, values = []) => {
+      record(asked, values, false);
+      return filtered.query(asked, values);
+    },
   };
   const statementsOf = async (read: () => Promise<unknown>) => {
     // Runs the read once before, to fill the caches in memory.
@@ -205,6 +212,7 @@ async function pidOf(query: (sent: Statement) => Promise<{ pid: number }[]>): Pr
 /** Returns the milliseconds of processor time that processes have used. */
 async function processorOf(pids: readonly number[]): Promise<number> {
   let sum = 0;
+  // The first figure of schedstat is the time on a processor, in nanoseconds.
   for (const pid of pids) sum += Number((await readFile(`/proc/${pid}/schedstat`, "utf8")).split(" ")[0]) / 1e6;
   return sum;
 }

@@ -32,6 +32,7 @@ export function startWriting(db: Database, ridesPerSecond: number): { close(): P
           },
           [new Date(now)],
         );
+        // Writes to the 16 slots of the counts in turn.
         countRides(tx, "main", made % 16, { inserted: Array.from({ length: rows }, () => now) });
       }),
   });

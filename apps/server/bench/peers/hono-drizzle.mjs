@@ -25,6 +25,7 @@ const rides = pgTable("rides", {
   updated_at: time("updated_at"),
 });
 const { systemId: _, ...columns } = Object.fromEntries(Object.keys(rides).map((name) => [name, rides[name]]));
+// `rides` has this function beside its columns.
 delete columns.enableRLS;
 
 const db = drizzle(new pg.Pool({ connectionString: process.argv[2], max: 10 }));

@@ -35,7 +35,7 @@ function describe({ text, of, by, better, must, aim }: Ratio, figures: ReadonlyM
   if (one === undefined || other === undefined) return `${text}: not measured`;
   const byRepetition = one.perSecond.map((value, repetition) => value / (other.perSecond[repetition] ?? Number.NaN));
   const measured = median(byRepetition);
-  // The other's time by ours, so that above 1 is better here too.
+  // Divides the other subject's time by this one's, so that here, too, more than 1 means that this one is better.
   const cpu = median(cpuOf(other).map((value, repetition) => value / (cpuOf(one)[repetition] ?? Number.NaN)));
   const reaches = (bound: number) => (better === "more" ? measured >= bound : measured <= bound);
   const verdictOfMust = reaches(must) ? "reaches the must" : "SHORT of the must";

@@ -47,6 +47,7 @@ export async function startService(
   return {
     ...{ url, pid, stop },
     subject: (name, paths, more) => ({ name, base: url, pid, paths, keys, ...more }),
+    // `main\nrides` ties the cursor to the system `main` and its list of rides without filters.
     after: ({ started_at: at, id }) =>
       `/v1/rides?limit=50&cursor=${cursors.encrypt("main\nrides", timePosition.encode({ at, id }))}`,
   };

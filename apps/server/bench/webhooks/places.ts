@@ -67,7 +67,10 @@ export function places(): Promise<void> {
 /** The number of stations that change between two comparisons. */
 const CHANGED = 10;
 
-/** Measures the comparison if the thresholds of each endpoint are for a tenth of the stations. */
+/**
+ * Measures the comparison if the thresholds of each endpoint are for a tenth of the stations, and then a ride's event beside
+ * these thresholds.
+ */
 async function measureComparisons(world: World): Promise<void> {
   const { db, systemId, ids } = world;
   const run = (sql: string, ...values: unknown[]) => db.query(statement("", sql), [systemId, ...values]);
@@ -75,15 +78,17 @@ async function measureComparisons(world: World): Promise<void> {
     insertThresholds("array(select 'station-' || (17 * n + step * 10) % 1000 + 1 from generate_series(0, 99) step)"),
   );
   const context = { db, ids, clock: () => Date.now() };
-  for (const [what, of] of [
-    ["all stations, the first time", 1_000] as const,
-    [`${CHANGED} stations`, CHANGED] as const,
-  ]) {
+  const cases = [
+    { what: "all stations, the first time", changed: 1_000, rounds: 1 },
+    { what: `${CHANGED} stations`, changed: CHANGED, rounds: ROUNDS },
+  ];
+  for (const { what, changed, rounds } of cases) {
     const times: number[] = [];
-    for (let round = 0; round < (of === CHANGED ? ROUNDS : 1); round++) {
+    for (let round = 0; round < rounds; round++) {
+      // The number of bikes alternates between 0 and 1, so that each round changes it.
       await run(
         `update stations set num_bikes_available = ${round % 2}, state_since = now() where system_id = $1 and id in (
-           select id from stations where system_id = $1 order by id limit ${of})`,
+           select id from stations where system_id = $1 order by id limit ${changed})`,
       );
       const from = performance.now();
       await compareAllStations(context, systemId);
