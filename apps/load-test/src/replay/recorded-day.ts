@@ -2,6 +2,11 @@ import { createReadStream } from "node:fs";
 import { readRecords } from "@bikeshare/csv";
 import { batchSender, type RecordedEvent } from "@bikeshare/load";
 
+/*
+ * Reads the rides of a trip file's busiest day, and plans their replay by the load test: when each ride starts and ends in
+ * the run, and on which bike.
+ */
+
 /** A station as a trip file describes it. */
 interface RecordedStation {
   readonly id: string;
