@@ -185,6 +185,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   if (options.https !== undefined) sendStrictTransport(http);
   answerUnknownRoutes(http);
   measureRequests(http, { ...options, metrics: metrics.requests });
+  // Refuses writes that may have waited while the process stood still, as in a frozen virtual machine.
   refuseAfterStandstill(http);
   const connections = openConnections(http, options);
   logRequests(http, { ...options, metrics });
@@ -197,6 +198,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const consoleContext = createConsoleContext({ ...options, ...forConsole, mapTiles: options.dashboard?.mapTiles });
   const tokens = await openAgencyTokens(connections, options);
   registerAuthorization(http, { ...options, tokens }, caches.keys, consoleContext);
+  // Lets only a few reads of each partner run at the same time.
   takeTurns(http);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches);

@@ -154,7 +154,7 @@ export async function endAlertsOfDeleted(command: AlertCommand, stationIds: read
 }
 
 /**
- * Locks the operator's alerts about stations whose end is not stored.
+ * Locks the operator's alerts about stations, except alerts whose end is stored.
  * @returns `pointless`: alerts that are over by the clock, that close one of these stations, or that concern no region and
  *   no other present station; `others`: the rest
  */
@@ -226,11 +226,14 @@ export async function applyAlerts(
       continue;
     }
     const opened = newAlert({ id, source, type, content }, now, end);
-    // A feed may still list an alert whose times are over.
+    // A feed may still list an alert whose times are over. It counts as not listed.
     if (alertAt(opened, now).ended_at !== null) continue;
-    if (before === undefined && --left < 0) {
-      ignored++;
-      continue;
+    if (before === undefined) {
+      if (left <= 0) {
+        ignored++;
+        continue;
+      }
+      left--;
     }
     named.add(id);
     changes.push({ before, after: open === undefined ? opened : changedAlert(open, type, content, now) });

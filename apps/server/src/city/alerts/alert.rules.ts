@@ -76,7 +76,8 @@ function endOfTimes(times: AlertContent["times"]): Date | null {
 
 /** Returns the time of an alert's change: `now`, or just after `earlier`, because alerts' events are ordered by time. */
 function timeAfter(now: Date, earlier: Date | undefined): Date {
-  return new Date(timeOfChange(now.getTime(), earlier?.getTime(), true));
+  const isAfter = true;
+  return new Date(timeOfChange(now.getTime(), earlier?.getTime(), isAfter));
 }
 
 /**

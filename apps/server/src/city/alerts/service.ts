@@ -342,6 +342,7 @@ export function startAlertSweeper({
   const work: UnitWork = {
     db: context.db,
     work: "end-alert",
+    // This process reads the alerts, so an alert with bad data could end it.
     canCrash: true,
     list: (systemId, limit, apart) => overdueAlerts(context, systemId, limit, apart),
     run: (systemId, ids) => endOverdueAlerts(context, systemId, ids),
