@@ -92,7 +92,8 @@ const KNOWN_OF_REMOVED: Readonly<Record<string, string>> = {
 /** The records of bikes that were deleted because their feed no longer lists them. */
 const removed = {
   table: "removed_bikes",
-  // Calls the SQL function that makes a bike's JSON with the values of KNOWN_OF_REMOVED instead of the columns.
+  // Calls the SQL function that makes a bike's JSON with the values of KNOWN_OF_REMOVED instead of the columns. A column is
+  // a word before a comma or a closing parenthesis: the function's name comes before an opening one.
   json: generatedColumns.bikes.json.replaceAll(/\w+(?=[,)])/g, (column) => KNOWN_OF_REMOVED[column] ?? "null"),
   condition: "system_id = $1",
   isUnfiltered: true,

@@ -1,6 +1,9 @@
 import type { ChangeState, FollowedTable, Horizon } from "./queries.ts";
 
-/** The state of a list's changes, read before the list's rows. Positions are microseconds since 1970. */
+/**
+ * The state of a list's changes, read before the list's rows. Positions are microseconds since 1970. `position` is the
+ * horizon: every change before it is committed and visible, or never will be.
+ */
 export interface Standing extends Omit<Horizon, "isUncertain">, Omit<ChangeState, "resets" | "hasPrepared"> {
   /** Whether open transactions may still commit changes at unknown positions. */
   readonly isUncertain: boolean;
@@ -36,7 +39,11 @@ export function nextSince({ position, newest, isUncertain }: Standing, previous 
   return Math.max(previous, Math.min(position, Math.max((newest ?? 0) + 1, dayAgo)));
 }
 
-/** Returns why changes since a checkpoint may be missing; undefined when none are. */
+/**
+ * Returns why changes since a checkpoint may be missing; undefined when none are. `replaced`: the history of writes is
+ * another, as after a restore. `clock`: the checkpoint is ahead of the database's clock. `old`: records of removed bikes are
+ * deleted already.
+ */
 export function lossOf(
   table: FollowedTable,
   { since, history }: Checkpoint,

@@ -56,6 +56,9 @@ const WRITING = "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 
  * without a pid), if its session is another role's (without a state), or if its session does not track activities
  * (`disabled`): then the horizon is uncertain. A session with another state and without `xact_start` has ended its
  * transaction.
+ *
+ * The id of the history consists of the cluster's id, the database's id, and the timeline: the first 8 digits of the name of
+ * a WAL file.
  */
 const horizon = (table: FollowedTable): Statement =>
   statement(

@@ -40,6 +40,7 @@ export function createChangeWatch(primary: ReadPool): ChangeWatch {
         now: horizon.now,
         newest: state.newest,
         isUncertain: horizon.isUncertain || state.hasPrepared,
+        // After a deletion without a trace (a reset), checkpoints of the list are no longer valid either.
         history: `${horizon.history}.${state.resets}`,
       };
     },

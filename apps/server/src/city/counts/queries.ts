@@ -17,6 +17,8 @@ export type CountedList = Tables["list_counts"]["list"];
  *
  * `noted_changes` counts what `past_changes` does. A process of the previous release adds only to `past_changes`, so their
  * difference shows the changes that no row of `ride_counts` notes (`unnoted` in `city/rides/queries.ts`).
+ *
+ * `rowsOfSystem` joins rows from parameters with the system, so that a distributed database knows their node.
  */
 const isLate = (start: string) => `${start} < statement_timestamp() - interval '1 hour'`;
 const isPast = (start: string) => `${start} < statement_timestamp() - interval '2 days'`;
