@@ -167,6 +167,7 @@ function mayChange(
 
 /** Returns the first entry of each bike. */
 function firstOfEach(entries: readonly Indexed<BikeUpsert>[]): Indexed<BikeUpsert>[] {
-  const seen = new Set<string>();
-  return entries.filter(({ item }) => !seen.has(item.id) && seen.add(item.id));
+  const first = new Map<string, Indexed<BikeUpsert>>();
+  for (const entry of entries) if (!first.has(entry.item.id)) first.set(entry.item.id, entry);
+  return [...first.values()];
 }

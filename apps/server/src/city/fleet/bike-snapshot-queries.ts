@@ -9,7 +9,8 @@ import { type BikeRow, type FeedBike, feedBikeFields } from "./snapshot-decision
 import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 
 /*
- * The statements that apply a snapshot of a source's bikes (`bike-snapshot.ts`).
+ * The statements that apply a snapshot of a source's bikes (`bike-snapshot.ts`). `CHANGED` gives a row a new position in the
+ * order of changes, which clients follow.
  */
 
 /** A bike's row to write. */

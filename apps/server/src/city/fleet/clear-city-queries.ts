@@ -16,6 +16,7 @@ const deleteBikes = statement(
   "with deleted as (delete from bikes where system_id = $1 returning 1) select count(*) as n from deleted",
 );
 const deleteRides = statement("clearCity.rides", "delete from rides where system_id = $1 returning started_at");
+// `forgetDeleted` deletes the history of the deleted stations.
 const deleteStations = statement(
   "clearCity.stations",
   `with deleted as (delete from stations where system_id = $1 returning id), ${forgetDeleted("deleted")}

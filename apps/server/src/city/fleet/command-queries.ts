@@ -13,7 +13,12 @@ import type { VehicleEvent, VehiclePosition } from "./vehicle-events.rules.ts";
 
 /*
  * The statements that only command.ts may run: a caller that wrote a bike without command.ts could forget the counters that
- * depend on it.
+ * depend on it. A station's counters are its numbers of bikes and docks. Operated counters are counted from the bikes;
+ * mirrored counters come from a feed, and commands only shift them until the next snapshot.
+ *
+ * `CHANGED` gives a row a new position in the order of changes, which clients follow. `stateSince`, `stateOf` and
+ * `recordUpdated` record a station's new state in its history. `rowsOfSystem` joins rows from parameters with the system, so
+ * that a distributed database knows their node.
  */
 
 const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "source_facts", "change_position");
@@ -67,7 +72,8 @@ const insertBikeRows = statement(
    select id, case when is_wanted then json end as json from inserted cross join notice`,
 );
 
-// The sub-select sees the bike as it was before the statement: `returning` gives only the new version of a row.
+// The sub-select sees the bike as it was before the statement: `returning` gives only the new version of a row. `step` is a
+// further query of the statement, with a comma after it.
 const updateBikeRows = (name: string, step = "") =>
   statement(
     name,
@@ -151,7 +157,8 @@ const recount = statement(
 );
 
 // The count of a vehicle type follows the bikes of that type. All types together never count more bikes than are available:
-// when a bike leaves whose type the feed does not list, the counts of the last listed types are reduced.
+// when a bike leaves whose type the feed does not list, the counts of the last listed types are reduced. `before` is the sum
+// of the counts of the types listed earlier.
 const shift = statement(
   "fleet.shiftCounters",
   `with given as materialized (

@@ -57,11 +57,11 @@ interface Effects {
   readonly causes: Map<string, EventCause[]>;
   /** Bikes whose events are logged from now on. */
   readonly logStarts: Set<string>;
-  /** Stations whose counters are still to be written. */
+  /** Stations whose counters (numbers of bikes and docks) are still to be written. */
   readonly stationIds: Set<string>;
   /** Stations at which bikes arrived. */
   readonly arrivals: Set<string>;
-  /** Changes of mirrored counters that are still to be written. */
+  /** Changes of mirrored counters (those that a feed gives) that are still to be written. */
   readonly shifts: CounterShift[];
   readonly events: (NewEvent | NewNotice)[];
   /** The channels whose listeners are notified of the commit. */

@@ -28,8 +28,9 @@ import {
 } from "./reservation-queries.ts";
 
 /*
- * Creates reservations of partners. Most requests share a transaction (`createReservations`), which takes only bikes that
- * nobody else has locked. If these do not suffice, the request runs alone and waits for locks (`createReservation`).
+ * Creates reservations of partners. Most requests share a transaction (`createReservations`), which takes only those bikes
+ * of a station that nobody else has locked. If these do not suffice, the request runs alone and waits for locks
+ * (`createReservation`).
  */
 
 /** A partner's request for a reservation, and its system. */

@@ -113,11 +113,12 @@ function finishBy<Item extends RideItem>(decide: Decide<Item>) {
       }
       results.done(entry.index, ride.id, "updated", warning);
     }
-    const cancelled = [...finished.values()].flatMap(({ status, reservation_id: id, ended_at: at }) =>
-      status === "cancelled" && id !== null ? [[id, at] as const] : [],
-    );
+    // By the id of the reservation that the cancelled ride had fulfilled.
+    const cancelledAt = new Map<string, Date>();
+    for (const { status, reservation_id: id, ended_at: at } of finished.values())
+      if (status === "cancelled" && id !== null) cancelledAt.set(id, at);
     command.locks("reservations");
-    updateCancelledRides(command.tx, command.systemId, command.now, new Map(cancelled));
+    updateCancelledRides(command.tx, command.systemId, command.now, cancelledAt);
     const [written] = await Promise.all([
       updateRides(command.tx, command.systemId, command.now, [...finished.values()]),
       command.writeBikes(),

@@ -314,7 +314,7 @@ function decideCorrection(entry: Indexed<RideCorrection>, batch: CorrectionBatch
   const { index } = entry;
   const item = withEnd(entry.item);
   const { command, results, rides, stations } = batch;
-  // The transition table never says `same` for a correction, so nothing is asked of `isSame`.
+  // `() => false` is never called, because the transition table never says `same` for a correction.
   const ride = rideFor(entry, "correct", batch, () => false);
   if (ride === undefined || ride.ended_at === null) return undefined; // a completed ride has ended
   const end = correctedEnd(ride.started_at, ride.ended_at, item, command.now);

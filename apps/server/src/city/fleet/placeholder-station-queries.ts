@@ -5,7 +5,9 @@ import { statement } from "../../storage/db/statement.ts";
 import { forgetDeleted } from "../history/changes-sql-fragments.ts";
 
 /*
- * The statements that create, lock, pass on and delete the placeholder stations of imports (`placeholder-stations.ts`).
+ * The statements that create, lock, pass on and delete the placeholder stations of imports: stations that only the rides of
+ * an import name (`placeholder-stations.ts`). `CHANGED` gives a row a new position in the order of changes, which clients
+ * follow. `forgetDeleted` deletes the history of deleted stations.
  */
 
 const columns = columnsOfTable("stations").only("id", "name", "lat", "lon");

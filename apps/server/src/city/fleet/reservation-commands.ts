@@ -197,6 +197,7 @@ export function startReservationSweeper({
   const work: UnitWork = {
     db: context.db,
     work: "expire-reservation",
+    // This process reads the reservations, so one with bad data could end it.
     canCrash: true,
     list: (systemId, limit, apart) => overdueReservations(context, systemId, limit, apart),
     run: (systemId, ids) => expireReservations(context, systemId, ids),

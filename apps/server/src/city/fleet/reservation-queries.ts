@@ -8,7 +8,9 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 
 /*
  * The statements with which commands create and end reservations. A reservation that is stored as active past its
- * `expires_at` is overdue: it counts as expired, and a sweeper stores that later.
+ * `expires_at` is overdue: it counts as expired, and a sweeper stores that later. `CHANGED` gives a row a new position in
+ * the order of changes, which clients follow. `rowsOfSystem` joins rows from parameters with the system, so that a
+ * distributed database knows their node.
  */
 
 type Row = Tables["reservations"];

@@ -149,7 +149,7 @@ async function insertMissing(
 
 const NOTHING_HELD: HeldRides = { differing: [], sameImports: [] };
 
-/** Returns the outcome of writing or trying a batch. Finds the rows of differing rides by the numbers of their lines. */
+/** Returns the outcome of writing or trying a batch. Finds the rows of differing rides by their lines' numbers, from 1. */
 async function describeWritten(batch: PastRideBatch, created: number, held: HeldRides): Promise<PastRidesWritten> {
   const unchanged = batch.rows - created - held.differing.length;
   if (held.differing.length === 0) return { created, unchanged, differing: [] };
