@@ -48,7 +48,7 @@ const measuring = {
   seed: new Option("--seed <n>", "of start times and choices").argParser(integer(0, 2 ** 32 - 1)).default(1),
   workers: new Option("--workers <n>", "threads that make requests")
     .argParser(integer(1, MAX_WORKERS))
-    .default(Math.max(1, availableParallelism() >> 1), "half the processors"),
+    .default(Math.max(1, Math.floor(availableParallelism() / 2)), "half the processors"),
   connections: new Option("--connections <n>", "of all threads").argParser(integer(1, MAX_CONNECTIONS)).default(256),
   threshold: new Option(
     "--threshold <a,b>",

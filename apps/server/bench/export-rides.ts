@@ -13,6 +13,7 @@ import { openDataSets, RIDDEN_MONTH } from "./reading/data-sets.ts";
  */
 const RIDES = Number(process.argv[2] ?? 2_000_000);
 const [, , , FORMAT, PRIVACY] = process.argv;
+/** The kinds of files to measure. A format or privacy that is not given selects all of them. */
 const FILES = [
   ["csv", "stations"],
   ["csv", "coarse"],

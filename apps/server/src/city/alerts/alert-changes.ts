@@ -113,6 +113,7 @@ export async function openClosures(
     return before === undefined ? [opened] : [{ before, after: alertAt(before, now) }, opened];
   });
   await writeAlerts(command, changes);
+  // Every changed alert closes a station here, so the empty id does not occur.
   return new Set(changes.flatMap(({ before, after }) => (before === after ? [] : [after.closes_station ?? ""])));
 }
 

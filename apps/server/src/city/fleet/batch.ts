@@ -28,7 +28,7 @@ import { findNamedStations } from "./station-queries.ts";
 
 /**
  * Records the outcome of each item of a batch, by the item's index. An item can fail only with the codes that the contract
- * declares for the endpoint (`ItemError`).
+ * declares for the endpoint (`ItemError`). `failed` returns undefined, so that a function without a result can return that.
  */
 export interface BatchResultWriter<Declared extends ErrorCode> {
   readonly done: (index: number, id: string, outcome: Exclude<BatchOutcome, "failed">, warning?: BatchWarning) => void;

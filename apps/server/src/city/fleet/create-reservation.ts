@@ -223,11 +223,10 @@ function newReservation(
  */
 async function listContended(command: FleetCommand, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
   const { tx, systemId, now, bikes } = command;
-  const wanted = new Map(
-    decisions.flatMap((decision) =>
-      decision !== "answered" && "noneFree" in decision ? [[keyOf(decision.noneFree), decision.noneFree]] : [],
-    ),
-  );
+  const wanted = new Map<string, WantedBike>();
+  for (const decision of decisions) {
+    if (decision !== "answered" && "noneFree" in decision) wanted.set(keyOf(decision.noneFree), decision.noneFree);
+  }
   const contended = await Promise.all(
     [...wanted].map(async ([key, each]) => {
       const candidates = await listCandidateBikes(tx, systemId, each, now);
