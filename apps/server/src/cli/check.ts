@@ -121,21 +121,21 @@ export function registerDoctor(program: ParentCommand, cli: OpenCli): void {
 
 async function examine(context: CliContext): Promise<Result> {
   const { config, clock } = context;
-  const results: DoctorResult[] = [
-    ...checkConfiguration(config),
-    ...(await checkMachine(config, clock())),
-    ...(await checked("database", "Correct DATABASE_URL or DATA_DIR.", async () => {
-      // Does not open the database: that would create an empty one, and the directory's name is most likely wrong.
-      if (config.databaseUrl === undefined && !existsSync(config.dataDir))
-        return failure("database", `DATA_DIR=${config.dataDir} does not exist`, SET_DATA_DIR);
-      const server = await context.openDatabaseAsIs();
-      try {
-        return await checkDatabase({ ...server, config, clock });
-      } finally {
-        await server.close();
-      }
-    })),
-  ];
+  let machine: readonly DoctorResult[] = await checkMachine(config, clock());
+  const database = await checked("database", "Correct DATABASE_URL or DATA_DIR.", async () => {
+    // Does not open the database: that would create an empty one, and the directory's name is most likely wrong.
+    if (config.databaseUrl === undefined && !existsSync(config.dataDir))
+      return failure("database", `DATA_DIR=${config.dataDir} does not exist`, SET_DATA_DIR);
+    const server = await context.openDatabaseAsIs();
+    try {
+      const found = await checkDatabase({ ...server, config, clock, machine });
+      machine = found.machine;
+      return found.database;
+    } finally {
+      await server.close();
+    }
+  });
+  const results: DoctorResult[] = [...checkConfiguration(config), ...machine, ...database];
   const failures = results.filter(({ status, acknowledged }) => status === "failure" && acknowledged === undefined);
   const marks = { ok: "ok", info: "ok", warning: "WARNING", failure: "FAILURE" } as const;
   const columns = {

@@ -150,10 +150,10 @@ async function askOutlets(name: CheckName): Promise<Outlet[]> {
   }
   const results = runner.results();
   const about = new RegExp(`^Subject: .*${name}`, "im");
-  const doctor = [
-    ...(await checkMachine(config, realNow())),
-    ...(await checkDatabase({ connectionString: db.connectionString, config, clock: realNow })),
-  ];
+  const machine = await checkMachine(config, realNow());
+  const { connectionString } = db;
+  const found = await checkDatabase({ connectionString, config, clock: realNow, machine });
+  const doctor = [...found.machine, ...found.database];
   const ofSystem = await systemOverview(context(), systemId);
   const ofPartner = await partnerOverview(context(), { systemId, partnerId });
   const shown: Readonly<Record<Outlet, boolean>> = {

@@ -41,6 +41,7 @@ const feeds: Check = { name: "feeds", fix: "Look.", of: "main", find: () => Prom
 interface Process {
   readonly hasMail?: boolean;
   readonly checks?: readonly Check[];
+  readonly processResults?: () => readonly CheckResult[];
   readonly addresses?: readonly string[];
   readonly mailer?: Mailer | undefined;
 }
@@ -49,6 +50,7 @@ interface Process {
 function start({
   hasMail = true,
   checks = [feeds],
+  processResults = () => [],
   addresses = ["ops@bikes.example", "oncall@bikes.example"],
   mailer = hasMail ? createMailer(`smtp://127.0.0.1:${smtp.port}`, { from: "noreply@bikes.example" }) : undefined,
 }: Process = {}) {
@@ -56,7 +58,7 @@ function start({
   const runner = startChecks({
     ...{ db: database.db, clock, ids: createIds(clock) },
     checks: () => Promise.resolve(checks),
-    ...{ addresses, mailer },
+    ...{ addresses, mailer, processResults },
     serviceName: "Oslo Bikes",
     pageOf: (check) => acknowledgingPage("https://bikes.example", check),
     logger: { info: write, warn: write },
@@ -296,6 +298,24 @@ it("another subject of the same check is mailed by itself; what is known of is n
     "<ops@bikes.example> Feeds: bergen is silent",
   ]);
   expect(counts(node)).toEqual({ acknowledged: 1, warning: 1 });
+});
+
+it("of what a process finds about itself, only the acknowledged subject is kept as such", async () => {
+  const results = ["events", "webhooks"].map((subject) => failure("background work", subject, "Look.", { subject }));
+  const work: Check = { name: "background work", fix: "Look.", of: "node-1", find: () => Promise.resolve(results) };
+  const node = start({ checks: [work], processResults: () => results });
+  await node.runOnce();
+  clock.advance(MINUTE);
+  await node.runOnce();
+  await acknowledge(actor(), database.systemId, {
+    ...{ name: "background work", of: "node-1", subject: "events", severity: "failure", until: null },
+  });
+  await node.runOnce();
+  expect(node.results().map(({ subject, isAcknowledged }) => [subject, isAcknowledged])).toEqual([
+    ["events", true],
+    ["webhooks", false],
+  ]);
+  expect(node.concerns()).toEqual([expect.stringContaining("webhooks")]);
 });
 
 it("an acknowledgement for a time, or one that is taken back, ends: the check is mailed again", async () => {

@@ -135,8 +135,8 @@ export function startChecks(options: CheckRunnerOptions): CheckRunner {
     results: () => {
       const now = processResults();
       const known = new Set(now.map(({ check }) => check));
-      const isAcknowledged = ({ check }: CheckResult) =>
-        latest.some((each) => each.check === check && each.isAcknowledged);
+      const isAcknowledged = ({ check, subject }: CheckResult) =>
+        latest.some((each) => each.check === check && each.subject === subject && each.isAcknowledged);
       // A process knows its own state better now than at its latest run.
       return [
         ...named(found(now)).map((result) => ({ ...result, isAcknowledged: isAcknowledged(result) })),

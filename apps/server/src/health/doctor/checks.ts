@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { connect } from "node:net";
+import { hostname } from "node:os";
 import type { Config } from "../../config.ts";
 import { START_REDIS } from "../../http/rate-limits/rate-limits.ts";
 import { shellWord } from "../../printable.ts";
@@ -12,7 +13,7 @@ import { examineDistribution } from "../../storage/distribution/service.ts";
 import { examineReplica } from "../../storage/replica/service.ts";
 import { secretsPath } from "../../storage/secrets/secrets.ts";
 import { acknowledgements } from "../checks/acknowledgements.ts";
-import { acknowledgementOf } from "../checks/check-state.rules.ts";
+import { type Acknowledgement, acknowledgementOf } from "../checks/check-state.rules.ts";
 import { checked, type CheckResult, checkScopes, failure, isCheckName, ok, warning } from "../checks/check.ts";
 import { allSystemChecks, databaseChecks, FAILED_CHECK, machineChecks, runChecks } from "../checks/list.ts";
 import { checkRedis } from "../checks/machine-checks.ts";
@@ -96,21 +97,29 @@ interface DatabaseCheckOptions {
   readonly connectionString: string;
   readonly config: Config;
   readonly clock: () => number;
+  /** The results of `checkMachine`. */
+  readonly machine: readonly CheckResult[];
 }
 
-/** Checks the database and its data. Changes nothing, and does not migrate. */
+/**
+ * Checks the database and its data. Changes nothing, and does not migrate.
+ * @returns the database's results, and those of the machine with the acknowledgements that the database knows
+ */
 export async function checkDatabase({
   connectionString,
   config,
   clock,
-}: DatabaseCheckOptions): Promise<DoctorResult[]> {
+  machine,
+}: DatabaseCheckOptions): Promise<Record<"database" | "machine", readonly DoctorResult[]>> {
   const db = openDatabase({ connectionString, maxConnections: 2, statementTimeoutMs: 30_000, mayBeStandby: true });
+  let marked: readonly DoctorResult[] = machine;
   try {
-    return await checked("database", "Start it, or correct DATABASE_URL.", async () => {
+    const database = await checked("database", "Start it, or correct DATABASE_URL.", async () => {
       const settings = await findSettings(db);
       const found = [...judgeSettings(settings, clock()), judgeRole(await findRoleRights(db))];
       const schema = await checkSchema(db);
       if (schema.status === "failure") return [...found, schema];
+      marked = withAcknowledgements(await acknowledgements(db), clock())(hostname(), machine);
       const replica = await checkReplica(db, config.databaseReplicaUrl);
       const distribution = await checkDistribution(db);
       return [
@@ -122,6 +131,7 @@ export async function checkDatabase({
         ...(await checkData(db, config, clock)),
       ];
     });
+    return { database, machine: marked };
   } finally {
     await db.close();
   }
@@ -165,15 +175,19 @@ async function checkData(db: Database, config: Config, clock: () => number): Pro
   });
   const checks = [...databaseChecks(db, config, clock), ...(await allSystemChecks({ ...config, db, clock }))];
   const run = (await runChecks(checks)).map(({ check: { of }, results }) => ({ of, results }));
-  const known = await acknowledgements(db);
-  const all = [...run, ...(await foundByProcesses(db))].flatMap(({ of, results }) =>
-    results.map((result): DoctorResult => {
-      const acknowledgement = result.status === "ok" ? undefined : acknowledgementOf(known, of, result, clock());
+  const mark = withAcknowledgements(await acknowledgements(db), clock());
+  const all = [...run, ...(await foundByProcesses(db))].flatMap(({ of, results }) => mark(of, results));
+  return [...secrets, ...all];
+}
+
+/** Returns a function that adds their acknowledgements to the results of a scope, such as a machine. */
+function withAcknowledgements(known: readonly Acknowledgement[], now: number) {
+  return (of: string, results: readonly CheckResult[]): DoctorResult[] =>
+    results.map((result) => {
+      const acknowledgement = result.status === "ok" ? undefined : acknowledgementOf(known, of, result, now);
       if (acknowledgement === undefined) return result;
       return { ...result, acknowledged: { at: acknowledgement.at, until: acknowledgement.until } };
-    }),
-  );
-  return [...secrets, ...all];
+    });
 }
 
 interface FoundElsewhere {
@@ -181,11 +195,14 @@ interface FoundElsewhere {
   readonly results: readonly CheckResult[];
 }
 
-/** Returns what the service's processes have found about themselves and their machines, each with its machine. */
+/**
+ * Returns what the service's processes have found about themselves and their machines, each with its machine. Leaves out what
+ * they found about this machine, which `checkMachine` checks itself.
+ */
 async function foundByProcesses(db: Database): Promise<FoundElsewhere[]> {
   const active = await activeChecks(db);
   const found = active.flatMap(({ name, of, results }) =>
-    isCheckName(name) && ["process", "machine"].includes(checkScopes[name])
+    isCheckName(name) && (checkScopes[name] === "process" || (checkScopes[name] === "machine" && of !== hostname()))
       ? [{ of, results: results.map((result) => ({ ...result, detail: `${of}: ${result.detail}` })) }]
       : [],
   );

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -14,9 +15,9 @@ import { loadSecrets } from "../../storage/secrets/secrets.ts";
 import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
 import { acknowledge } from "../checks/acknowledgements.ts";
-import type { CheckResult } from "../checks/check.ts";
+import { type CheckResult, failure } from "../checks/check.ts";
 import { deleteCheckRow, updateCheckRows } from "../checks/queries.ts";
-import type { DoctorResult } from "./checks.ts";
+import { checkDatabase, type DoctorResult } from "./checks.ts";
 import { checkConfiguration } from "./doctor.rules.ts";
 
 describe("a configuration", () => {
@@ -119,6 +120,26 @@ describe("doctor", () => {
 
     await harness.db.query(statement("", "delete from migrations where number > 1"));
     expect(await complaints()).toEqual(["failure schema"]);
+  });
+
+  it("what was acknowledged of this machine is marked so, and listed once though a process has found it too", async () => {
+    const found = { name: "latest backup", scope: hostname(), severity: "failure", detail: "old", fix: "y" } as const;
+    const at = new Date(clock());
+    const times = { began_at: at, seen_at: at, mailed_at: at, ended_at: null };
+    await harness.db.transaction((tx) =>
+      updateCheckRows(tx, [{ ...found, ...times, episodes: 1, unmailed: null, results: null }]),
+    );
+    const known = { name: found.name, of: found.scope, subject: "", severity: "failure", until: null } as const;
+    const operator = { db: harness.db, clock, ids: createTestIds(), actor: "person:operator", longRideAfterMs: 0 };
+    await acknowledge(operator, harness.systemId, known);
+    const { database, machine } = await checkDatabase({
+      ...{ connectionString: harness.db.connectionString, clock },
+      config: readConfig({ DATA_DIR: join(harness.directory, "data") }, harness.directory),
+      machine: [failure("latest backup", "old", "y"), failure("data directory", "full", "y")],
+    });
+    expect(machine).toMatchObject([{ acknowledged: { until: null } }, { check: "data directory" }]);
+    expect(machine[1]).not.toHaveProperty("acknowledged");
+    expect(database.filter(({ check }) => check === "latest backup")).toEqual([]);
   });
 
   it("makes no database where DATA_DIR does not exist", async () => {
