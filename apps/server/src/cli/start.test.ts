@@ -43,8 +43,8 @@ interface FirstRun extends Pick<Running, "key" | "sign_in"> {
 beforeAll(async () => {
   await useWorld(await createTestDatabase());
   const first = await start("--speed", SPEED);
+  // Stops it while it writes the rest of the past, which demo-feeds.test.ts checks: each test copies the city.
   await untilCompleted(20);
-  await untilSummed();
   const json = async (path: string): Promise<unknown> => (await fetch(`${first.url}${path}`)).json();
   made = {
     database,
@@ -173,18 +173,6 @@ async function untilCompleted(rides: number): Promise<void> {
     .catch((cause: unknown) => {
       throw new Error(`No ${rides} rides have ended. \`start\` said: ${remarks.join("\n")}`, { cause });
     });
-}
-
-/**
- * Waits until the sums of the city's past are written. Otherwise each copy of the city would compute the rest again, which
- * takes seconds.
- */
-async function untilSummed(): Promise<void> {
-  const marked = statement("", "select from sum_marks where hour < date_trunc('hour', now()) limit 1");
-  await vi.waitUntil(async () => (await database.db.query(marked)).length === 0, {
-    timeout: RIDES_TIMEOUT_MS,
-    interval: 50,
-  });
 }
 
 /**
