@@ -31,7 +31,8 @@ type RequestHook = (request: FastifyRequest, reply: FastifyReply, done: (error?:
 export function takeTurns(app: FastifyInstance): void {
   const begin = createTurns();
   app.addHook("onRoute", (route) => {
-    if (route.method !== "GET") return;
+    // Fastify makes a HEAD route from each GET route as it was before this hook, and calls the hook for both.
+    if (route.method !== "GET" && route.method !== "HEAD") return;
     const { handler, onRequest } = route;
     const handleInTurn: typeof handler = async function (request, reply) {
       const turn = Promise.withResolvers<() => void>();
