@@ -288,7 +288,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const mailing = options.conditions.of("sending mails to partners");
   const decryption = options.conditions.of("decrypting the secrets of webhooks", DECRYPTION);
   // For mails and log lines about failing endpoints.
-  const notices = { ids, limiter: createMailLimiter(), canMail: mailer !== undefined, logger, publicUrl };
+  const notices = { ids, mayMail: createMailLimiter(), canMail: mailer !== undefined, logger, publicUrl };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
     sender: createSender({ rules: options.rules, clock }),

@@ -1,5 +1,5 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import { createMemoryRateLimiter, type MemoryRateLimiter } from "@bikeshare/rules";
+import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
 import { utcMinute } from "../../iso-instant.ts";
 import { type MailOutbox, type MailQueue, type OutboxOptions, startOutbox } from "../../outbound/mail/outbox.ts";
@@ -27,8 +27,8 @@ import { claimMail, deleteExpiredMails, deleteMail, insertMails } from "./failur
 /** The context of functions that write and log notices. */
 export interface NoticeContext {
   readonly ids: Ids;
-  /** Limits the mails about each endpoint: see `createMailLimiter`. */
-  readonly limiter: MemoryRateLimiter;
+  /** Tells whether an attempt may cause a mail: see `createMailLimiter`. */
+  readonly mayMail: (attempt: CompletedAttempt) => boolean;
   /** There is a mail server. Without one, the texts of mails are logged. */
   readonly canMail: boolean;
   readonly logger: { warn(detail: object, message: string): void };
@@ -43,14 +43,24 @@ const HOUR_MS = 3_600_000;
  */
 const MAILS_PER_HOUR = 6;
 
-/** Counts mails by endpoint, in this process. @param monotonic milliseconds of a monotonic clock */
-export function createMailLimiter(monotonic: () => number = () => performance.now()): NoticeContext["limiter"] {
-  return createMemoryRateLimiter(monotonic, HOUR_MS);
+/**
+ * Creates a limit of the mails about each endpoint, counted in this process. Counts an attempt once, though its result and
+ * mail are written again after a failed transaction.
+ * @param monotonic milliseconds of a monotonic clock
+ */
+export function createMailLimiter(monotonic: () => number = () => performance.now()): NoticeContext["mayMail"] {
+  const limiter = createMemoryRateLimiter(monotonic, HOUR_MS);
+  const decided = new WeakMap<CompletedAttempt, boolean>();
+  return (attempt) => {
+    const mayMail = decided.get(attempt) ?? limiter.take(attempt.lane.endpointId, MAILS_PER_HOUR).allowed;
+    decided.set(attempt, mayMail);
+    return mayMail;
+  };
 }
 
 /** Records the mails to partners whose endpoints fail, in the transaction that writes the results. */
 export async function recordFailureMails(
-  { ids, canMail, publicUrl, limiter }: NoticeContext,
+  { ids, canMail, publicUrl, mayMail }: NoticeContext,
   tx: Transaction,
   systemId: string,
   attempts: readonly CompletedAttempt[],
@@ -59,7 +69,7 @@ export async function recordFailureMails(
   const mails = attempts.flatMap((attempt) => {
     const notice = noticeOf(attempt, now, publicUrl);
     if (notice === undefined || !canMail || attempt.lane.endpoint.email === null) return [];
-    if (!limiter.take(attempt.lane.endpointId, MAILS_PER_HOUR).allowed) return [];
+    if (!mayMail(attempt)) return [];
     const { subject, text } = failureMail(notice);
     return [{ id: ids.next("mail"), endpoint_id: attempt.lane.endpointId, subject, body: text }];
   });
