@@ -33,8 +33,6 @@ export interface SecretCipher {
   readonly fingerprint: string;
   /** Whether a key is in our secrets file. */
   hasKey(fingerprint: string): boolean;
-  /** Whether a text was encrypted with the key that encrypts now. */
-  isCurrent(encrypted: string): boolean;
 }
 
 /** A secret was encrypted with a key that is not in this process's secrets file. */
@@ -103,7 +101,6 @@ export function createSecretCipher(source: KeySource<SecretKey>): SecretCipher {
       return prepared().current.fingerprint;
     },
     hasKey: (fingerprint) => prepared().byFingerprint.has(fingerprint),
-    isCurrent: (encrypted) => fingerprintOf(encrypted) === prepared().current.fingerprint,
   };
 }
 
