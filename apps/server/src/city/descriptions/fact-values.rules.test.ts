@@ -10,6 +10,7 @@ const square = (west: number, south: number, size = 1) => [
   [west, south + size],
   [west, south],
 ];
+const closed = (...positions: readonly number[][]) => [...positions, positions[0]];
 const zone = (
   coordinates: unknown,
   rules: unknown = [{ ride_start_allowed: true, ride_end_allowed: false, ride_through_allowed: true }],
@@ -53,6 +54,9 @@ test("facts are kept in canonical form: texts with their language, instants in U
     available_until: "2026-06-01T08:00:00Z",
   });
   expect(set("geofencing_zones", zone([[square(10, 59), square(10.2, 59.2, 0.1)], [square(12, 59)]]))).toBeDefined();
+  // A hole may touch the ring, at a corner or along an edge.
+  const touching = closed([0, 1], [1, 0], [2, 2]);
+  expect(set("geofencing_zones", zone([[square(0, 0, 4), touching]]))).toBeDefined();
 });
 
 test.each<[FactKind, object, string, RegExp]>([
@@ -66,6 +70,7 @@ test.each<[FactKind, object, string, RegExp]>([
   ["system", { url: "https://user:secret@bikes.example" }, "url", /https/],
   ["system", { phone_number: "22 00 11 22" }, "phone_number", /\+4722001122/],
   ["system", { start_date: "2026-02-30" }, "start_date", /a day/],
+  ["bike", { available_until: "2026-02-30T08:00:00Z" }, "available_until", /2026/],
   ["system", { start_date: "2026-03-01", termination_date: "2026-02-01" }, "termination_date", /after start_date/],
   [
     "system",
@@ -131,6 +136,13 @@ test.each<[FactKind, object, string, RegExp]>([
   ],
   ["geofencing_zones", zone([[square(0, 0, 4), square(3, 3, 2)]]), "features[0].geometry", /neither cross/],
   ["geofencing_zones", zone([[square(0, 0), square(5, 5)]]), "features[0].geometry", /holes/],
+  // The hole touches two corners of the ring, and its third is outside.
+  [
+    "geofencing_zones",
+    zone([[square(0, 0, 4), closed([2, 2], [4, 4], [6, 2], [4, 0])]]),
+    "features[0].geometry",
+    /holes/,
+  ],
   ["geofencing_zones", zone([[square(200, 0)]]), "features[0].geometry", /WGS 84/],
   ["geofencing_zones", zone([[square(0, 0)]], []), "features[0].properties.rules", /one or more rules/],
 ])("%s: %j is refused with the field and the fix", (kind, given, path, expected) => {

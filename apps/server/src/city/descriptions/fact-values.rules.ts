@@ -154,28 +154,36 @@ function cross(a: Edge, b: Edge): boolean {
   return sides[0] * sides[1] < 0 && sides[2] * sides[3] < 0;
 }
 
-/** Returns the side of an edge on which a position lies, as a sign. */
-function side({ from, to }: Edge, position: Position): number {
+/** Tells whether a position lies on an edge, its ends included. */
+function isOn(edge: Pick<Edge, "from" | "to">, position: Position): boolean {
+  const { from, to } = edge;
+  const isBetween = (at: (each: Position) => number) =>
+    Math.min(at(from), at(to)) <= at(position) && at(position) <= Math.max(at(from), at(to));
+  return side(edge, position) === 0 && isBetween(x) && isBetween(y);
+}
+
+/** Returns the side of an edge on which a position lies, as a sign; 0: it lies on the line through the edge. */
+function side({ from, to }: Pick<Edge, "from" | "to">, position: Position): number {
   return Math.sign((x(to) - x(from)) * (y(position) - y(from)) - (y(to) - y(from)) * (x(position) - x(from)));
 }
 
-/** Checks the holes of polygons whose rings do not cross, so that one position shows whether a hole is inside. */
+/** Checks the holes of polygons whose rings do not cross, but may touch: each position of a hole must be inside. */
 function holeIssue(polygons: readonly (readonly (readonly Position[])[])[]): string | undefined {
   const isOutside = polygons.some(([outer = [], ...holes]) =>
-    holes.some(([first]) => first && !contains(outer, first)),
+    holes.some((hole) => !hole.every((position) => contains(outer, position))),
   );
   return isOutside ? "holes that lie inside their polygon's first ring" : undefined;
 }
 
 /**
- * Tells whether a position is inside a ring or equal to one of the ring's positions. A position is inside if a line from it
- * to the east crosses an odd number of the ring's edges.
+ * Tells whether a position is inside a ring or on one of its edges. A position is inside if a line from it to the east
+ * crosses an odd number of the ring's edges.
  */
 function contains(ring: readonly Position[], position: Position): boolean {
   let isInside = false;
   for (let at = 1; at < ring.length; at++) {
     const [from = position, to = position] = [ring[at - 1], ring[at]];
-    if (samePlace(from, position)) return true;
+    if (isOn({ from, to }, position)) return true;
     // Both ends of the edge are north of the position, or neither is: the line does not cross it.
     if (y(from) > y(position) === y(to) > y(position)) continue;
     const crossing = x(from) + ((y(position) - y(from)) / (y(to) - y(from))) * (x(to) - x(from));
@@ -391,7 +399,9 @@ function dateFrom(text: string): string | undefined {
 
 /** Returns an instant in UTC, to the second. */
 function instantFrom(text: string): string | undefined {
-  const isInstant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(text);
+  const isInstant =
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(text) &&
+    dateFrom(text.slice(0, 10)) !== undefined;
   const at = isInstant ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? undefined : `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

@@ -31,7 +31,7 @@ const list = statement(
 
 const state = statement(
   "descriptions.state",
-  "select concat_ws(' ', count(*), max(set_at)) as state from descriptions where system_id = $1",
+  "select concat_ws(' ', count(*), max(set_at), sum(extract(epoch from set_at))) as state from descriptions where system_id = $1",
 );
 
 const upsert = statement(
