@@ -56,7 +56,7 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
     },
     progress(text) {
       clear();
-      if (interactive) stderr.write(text);
+      if (interactive) stderr.write(printable(text));
     },
   };
 }

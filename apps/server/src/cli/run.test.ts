@@ -41,6 +41,11 @@ it("stops at the first line that fails, and names it", async () => {
   expect(partners.map(({ name }) => name)).not.toContain("F");
 });
 
+it("a file that is not there, or that is a directory, ends with the reason, and runs nothing", async () => {
+  await expect(harness.run("run", join(harness.directory, "nothing"))).rejects.toThrow(/ENOENT.*nothing/);
+  await expect(harness.run("run", harness.directory)).rejects.toMatchObject({ code: "EISDIR" });
+});
+
 it.each([
   ["partners create E", "partners create E is not a JSON array of strings"],
   ["[]", "[] is not a JSON array of strings"],

@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { readVersion } from "../version.ts";
@@ -25,10 +25,11 @@ export function registerRun(program: ParentCommand, cli: OpenCli, runCommand: Ru
 }
 
 async function runLines(cli: CliContext, file: string, runCommand: RunCommand): Promise<void> {
-  const input = file === "-" ? process.stdin : createReadStream(file);
   await cli.withDatabase(async (db, applied) => {
     const context: CliContext = { ...cli, withDatabase: (work) => work(db, applied) };
     let line = 0;
+    // Opened just before its lines are read: an earlier error of the stream would find no handler, and end the process.
+    const input = file === "-" ? process.stdin : (await open(file)).createReadStream();
     for await (const text of createInterface({ input })) {
       line++;
       if (text.trim() === "") continue;
