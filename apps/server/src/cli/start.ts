@@ -1,5 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import {
   createOperatorClient,
@@ -56,6 +57,9 @@ interface StartLock {
   release(): Promise<void>;
 }
 
+/** Milliseconds for which another command may hold the lock to see whether a `start` runs. */
+const LOOK_MS = 100;
+
 /**
  * Locks a data directory. A second `start` would point the demo partner's webhooks at its own receiver, and the first would
  * get none, even after the second has ended. (Any number of `serve` may share a data directory.)
@@ -66,7 +70,12 @@ export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartL
   const lockFile = join(config.dataDir, "start.lock");
   const addressFile = join(config.dataDir, "start.url");
   await ensureLockFile(lockFile);
-  const lock = tryExclusiveLock(lockFile);
+  let lock = tryExclusiveLock(lockFile);
+  if (lock === undefined) {
+    // `addressOfStart` of another command may hold the lock for a moment.
+    await sleep(LOOK_MS);
+    lock = tryExclusiveLock(lockFile);
+  }
   if (lock === undefined) {
     // A `start` that is still starting has no address yet.
     const url = await trimmedText(addressFile);
@@ -74,12 +83,13 @@ export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartL
       `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,
     );
   }
+  const { release } = lock;
   await rm(addressFile, { force: true });
   return {
     publish: (url) => writeFile(addressFile, `${url}\n`),
     async release() {
       await rm(addressFile, { force: true });
-      lock.release();
+      release();
     },
   };
 }
