@@ -236,15 +236,17 @@ export class CityActs {
   /**
    * Returns the bikes of other stations that a station needs to reach a threshold; none for a threshold of docks, whose
    * number is only reported.
+   * @param isRunLowFirst whether `runLow` takes bikes from the station before
    * @throws ServiceError `not_found` when other stations have too few bikes, or more than MAX_TAKEN are needed
    */
   async bikesToBring(
     id: string,
     { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">,
+    { isRunLowFirst = false }: { readonly isRunLowFirst?: boolean } = {},
   ): Promise<FreeBike[]> {
     if (count === "docks") return [];
     const { db } = this.#context;
-    const there = (await listFreeBikes(db, this.systemId, id, limit)).length;
+    const there = (await listFreeBikes(db, this.systemId, id, isRunLowFirst ? limit - 1 : limit)).length;
     // Reads `limit` bikes of all stations, and leaves out those of this station. At most `there` are left out, so what
     // remains is enough, if there are enough.
     const others = (await listFreeBikes(db, this.systemId, null, limit)).filter((bike) => bike.station_id !== id);

@@ -72,7 +72,7 @@ const causes: Readonly<
   "station.back_to_normal": async (acts, stationId, context) => {
     const watched = await watchedStation(acts, context, "station.back_to_normal", stationId);
     // Throws before anything has changed when too few bikes can be brought.
-    await acts.bikesToBring(watched.station_id, watched);
+    await acts.bikesToBring(watched.station_id, watched, { isRunLowFirst: !watched.was_notified });
     if (!watched.was_notified) await stayBelow(acts, context, watched);
     await acts.recover(watched.station_id, watched);
     await compareAllStations(context, acts.systemId);

@@ -122,6 +122,17 @@ it("an alarm whose minutes passed before the station changed shows the station a
   expect(told).toMatchObject([{ data: { id: "station-001", num_bikes_available: 0 } }]);
 });
 
+it("a recovery for which other stations have no bike is refused before anything has changed", async () => {
+  await watch({ station_ids: ["station-001"] });
+  const elsewhere =
+    "update bikes set vehicle_state = 'non_operational' where system_id = $1 and station_id <> 'station-001'";
+  await app.db.query(statement("", elsewhere), [systemId]);
+  const rides = statement("", "select count(*)::int as n from rides where system_id = $1");
+  const before = await app.db.query(rides, [systemId]);
+  expect((await post("/sandbox/v1/events/station.back_to_normal", { station_id: "station-001" })).status).toBe(404);
+  expect(await app.db.query(rides, [systemId])).toEqual(before);
+});
+
 it("a reset forgets which stations are below, and without a threshold there is nothing to cause", async () => {
   await watch({ station_ids: ["station-001"] });
   expect((await post("/sandbox/v1/events/station.below_threshold", {})).status).toBe(200);
