@@ -28,7 +28,10 @@ async function serve(documents: Documents, answer: Answer) {
     await once(server, "close");
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  for (const feed of documents["gbfs"].data.feeds) feed.url = `${base}/${feed.name}.json`;
+  const { data } = documents["gbfs"];
+  // GBFS 2.3 lists the feeds by language.
+  for (const { feeds } of data.feeds === undefined ? Object.values<typeof data>(data) : [data])
+    for (const feed of feeds) feed.url = `${base}/${feed.name}.json`;
   return { url: new URL(`${base}/gbfs.json`), asked };
 }
 
@@ -82,6 +85,15 @@ test("second reads count for the limit on all files", async () => {
   const { files } = await readAddress(url, { ...options, maxTotalBytes: 450_000 });
   expect(files.length).toBeGreaterThan(4);
   expect(files.filter(({ later }) => later !== undefined)).toHaveLength(4);
+});
+
+test("a file that languages share is read twice at most", async () => {
+  const documents = cleanDocuments();
+  const { feeds } = documents["gbfs"].data;
+  documents["gbfs"] = { ...documents["gbfs"], version: "2.3", data: { en: { feeds }, fr: { feeds }, nl: { feeds } } };
+  const { url, asked } = await serve({ ...documents }, (_, response, json) => response.end(json));
+  await readAddress(url, options);
+  expect(asked.filter((path) => path === "/station_status.json")).toHaveLength(2);
 });
 
 test("a plain server is told what it lacks", async () => {

@@ -94,6 +94,8 @@ class AddressReader {
   readonly #ends: AbortSignal;
   /** Requests by address, so that a file is fetched once: several languages often share a file. */
   readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
+  /** Second requests by address, each made once for the same reason. */
+  readonly #fetchedAgain = new Map<string, ReturnType<AddressReader["#request"]>>();
   /** Bytes of all responses so far, those of second requests included: all are in memory until the check ends. */
   #bytes = 0;
 
@@ -143,7 +145,9 @@ class AddressReader {
     const isStatus = /^(?:station_status|vehicle_status|free_bike_status)$/.test(file.name);
     if (!etag && !isStatus) return file;
     try {
-      const again = await this.#request(from, etag ? { "if-none-match": etag } : {});
+      const request = this.#fetchedAgain.get(from.href) ?? this.#request(from, etag ? { "if-none-match": etag } : {});
+      this.#fetchedAgain.set(from.href, request);
+      const again = await request;
       if (again.status === 304) return { ...file, http: { ...file.http, answersNotModified: true } };
       // With another ETag, the file has changed, so the response does not tell whether the server sends 304.
       const isSame = etag !== null && again.etag === etag;
