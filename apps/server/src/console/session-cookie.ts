@@ -161,7 +161,7 @@ export function createSessionFinder(db: Queryable, clock: () => number): Session
   return async (request, needs) => {
     const { cookie } = request.headers;
     if (cookie === undefined) return undefined;
-    const name = [needs.audience, request.method === "GET", isFromFrame(request), cookie].join("\n");
+    const name = [needs.audience, request.method === "GET", isFromFrame(request), isHttps(request), cookie].join("\n");
     const lookUp = lookUps.get(name) ?? {
       find: lookUpTogether(async (alike: readonly FastifyRequest[]) => {
         const [first = request] = alike;
