@@ -101,6 +101,6 @@ function otherwise(issue: ZodIssue): string {
 
 /** Returns a bound with its unit. @param type the type of the value, as zod names it */
 function boundOf(type: string, bound: number | bigint): string {
-  if (type === "string") return `${bound} characters long`;
-  return type === "array" ? `${bound} items long` : String(bound);
+  const unit = { string: "character", array: "item" }[type];
+  return unit === undefined ? String(bound) : `${bound} ${Number(bound) === 1 ? unit : `${unit}s`} long`;
 }

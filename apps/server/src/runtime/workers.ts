@@ -100,15 +100,22 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     startSandboxRides({ ...options, ...reporting("riding in sandboxes", { quietMs: 2 * 60_000 }) }),
     startEmptyingSandboxes({ ...options, ...reporting("emptying sandboxes", { quietMs: 2 * 3_600_000 }) }),
   ];
-  const following = await followFeed(options);
-  const backups = await startBackups(options);
-  const files = await Promise.all([startExports(options), startUploads(options)]);
-  return {
-    close: async () => {
-      await Promise.all([following?.close(), backups?.close(), ...files.map((work) => work.close())]);
-      await Promise.all(works.map((work) => work.close()));
-    },
+  /** Work that is closed before the rest, because it uses the rest. */
+  const first: Work[] = [];
+  const close = async () => {
+    await Promise.all(first.map((work) => work.close()));
+    await Promise.all(works.map((work) => work.close()));
   };
+  try {
+    for (const start of [followFeed, startBackups, startExports, startUploads]) {
+      const work = await start(options);
+      if (work !== undefined) first.push(work);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { close };
 }
 
 /** Ends alerts whose times are over, and deletes old ones. */

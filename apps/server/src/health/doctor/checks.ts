@@ -76,10 +76,10 @@ function outboundAddresses({
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "smtp:": 587, "smtps:": 465 };
 
-async function checkReachable(variable: string, { hostname, port, protocol }: URL): Promise<CheckResult> {
+async function checkReachable(variable: string, { hostname: name, port, protocol }: URL): Promise<CheckResult> {
   // A URL has IPv6 addresses in brackets, and an empty `port` where it names none.
   const to = {
-    host: hostname.replace(/^\[|\]$/g, ""),
+    host: name.replace(/^\[|\]$/g, ""),
     port: Number(port) || (DEFAULT_PORTS[protocol] ?? 443),
   };
   const socket = connect(to);

@@ -194,7 +194,10 @@ export interface KeyUse {
 }
 
 /** Stores the latest use of each key, many keys at once, and that sandboxes were used. */
-export async function updateKeyUses(db: Queryable, uses: readonly KeyUse[]): Promise<void> {
+export async function updateKeyUses(db: Queryable, used: readonly KeyUse[]): Promise<void> {
+  // Every process locks the rows in the same order, so that no two wait for each other.
+  const rank = ({ systemId, id }: KeyUse) => `${systemId}\n${id}`;
+  const uses = used.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
   const systems = new Map(uses.map(({ systemId, at }) => [systemId, at]));
   await db.query(recordSandboxUse, [[...systems.keys()], [...systems.values()]]);
   await db.query(recordUse, [

@@ -187,10 +187,10 @@ function parseJson(text: string): unknown {
  */
 export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return work;
-  const aborted = new Promise<never>((_, reject) => {
-    const fail = () => reject(signal.reason as Error);
-    if (signal.aborted) fail();
-    else signal.addEventListener("abort", fail, { once: true });
-  });
-  return Promise.race([work, aborted]);
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const fail = () => reject(signal.reason as Error);
+  if (signal.aborted) fail();
+  else signal.addEventListener("abort", fail, { once: true });
+  // The signal lives as long as the process.
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", fail));
 }

@@ -4,7 +4,7 @@ import { bigints, integers, texts } from "./binary-format.ts";
 import { inLockOrder } from "./lane-queries.ts";
 import { isOfSystem, matchesDelivery, SKIPPED } from "./sql-fragments.ts";
 
-/** The maximum deliveries of new events to an endpoint in an hour, and the token of the worker that holds its lane. */
+/** The hourly limit of an endpoint (docs/glossary.md#hourly-limit), and the token of the worker that holds its lane. */
 export interface HourlyLimit {
   readonly endpointId: string;
   readonly token: number;
