@@ -44,7 +44,7 @@ beforeAll(async () => {
   await useWorld(await createTestDatabase());
   const first = await start("--speed", SPEED);
   // Stops it while it writes the rest of the past, which demo-feeds.test.ts checks: each test copies the city.
-  await untilCompleted(20);
+  await untilCompleted(5);
   const json = async (path: string): Promise<unknown> => (await fetch(`${first.url}${path}`)).json();
   made = {
     database,
@@ -156,9 +156,9 @@ const endReasons = statement("", "select distinct end_reason from rides where en
  * How many times faster than real time the city lives. If it is too low, rides take long. If it is too high, the simulator
  * takes processor time from the service.
  */
-const SPEED = "300";
+const SPEED = "1000";
 const COMPLETED = "/v1/events?event=ride.completed&limit=1";
-/** Limits the wait until twenty rides have ended. If it is too low, the test fails on a busy machine. */
+/** Limits the wait until five rides have ended. If it is too low, the test fails on a busy machine. */
 const RIDES_TIMEOUT_MS = 300_000;
 
 async function countCompleted(): Promise<number> {
@@ -176,7 +176,7 @@ async function untilCompleted(rides: number): Promise<void> {
 }
 
 /**
- * Runs `simulate` until 20 more rides have ended, then stops it.
+ * Runs `simulate` until 5 more rides have ended, then stops it.
  * @returns what it printed at its end
  */
 async function simulateForAWhile(server: Running): Promise<{ readonly waiting: number }> {
@@ -190,7 +190,7 @@ async function simulateForAWhile(server: Running): Promise<{ readonly waiting: n
   const said = firstLine(child);
   // `said` is awaited below. Until then a failure must not count as an unhandled rejection.
   said.catch(() => undefined);
-  await untilCompleted(before + 20);
+  await untilCompleted(before + 5);
   child.kill("SIGTERM");
   return JSON.parse(await said) as { readonly waiting: number };
 }
@@ -200,7 +200,7 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   expect(first.keptKey).toBe(first.key);
   for (const link of [first.sign_in?.operator, first.sign_in?.partner])
     expect(link).toMatch(/^http:\/\/localhost:\d+\/dashboard\/invitation#[\w-]{43}$/);
-  expect(first.completedRides).toBeGreaterThanOrEqual(20);
+  expect(first.completedRides).toBeGreaterThanOrEqual(5);
   // Rides that were under way when the city was made end normally, not by a timeout.
   expect(first.endReasons).not.toContain("timeout");
   expect(first.vehicleTypes).toMatchObject({
@@ -219,7 +219,7 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   await useMadeCity();
   const second = await start("--speed", SPEED);
   expect(second.key).toBe(first.key);
-  await untilCompleted((await total(second, COMPLETED)) + 20);
+  await untilCompleted((await total(second, COMPLETED)) + 5);
   // SIGHUP is what a terminal sends when it is closed.
   expect(await second.stop("SIGHUP")).toBe(0);
 
