@@ -6,18 +6,21 @@ import { statement } from "../../storage/db/statement.ts";
 export interface ServerUse {
   /** Bytes of this database. */
   readonly size_bytes: number;
-  /** Connections of all programs. */
+  /** Connections of all programs to this server, in all its databases. */
   readonly connections: number;
   /** Connections that roles other than superusers may have. */
   readonly max_connections: number;
-  /** Age of the oldest open transaction of this database; 0: none is open. */
+  /** Age of the oldest open transaction of this database; 0: none is open. Without `pg_monitor`, that of this role alone. */
   readonly oldest_transaction_seconds: number;
 }
 
+// A role without `pg_monitor` sees no `backend_type` of other roles' processes, but those of clients have a database.
 const use = statement(
   "databaseHealth.use",
   `select pg_database_size(current_database()) as size_bytes,
-     (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
+     (select count(*) from pg_stat_activity
+       where datid is not null and usesysid is not null
+         and coalesce(backend_type, 'client backend') = 'client backend') as connections,
      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max_connections,
      coalesce((select extract(epoch from clock_timestamp() - min(xact_start)) from pg_stat_activity
        where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()), 0)::float8

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { type Database, openDatabase } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { judgeRole } from "./doctor.rules.ts";
+import { findServerUse } from "../database-health/service.ts";
 import { findRoleRights } from "./queries.ts";
 
 const NEEDED_BYTES = 256 * 1024 ** 2;
@@ -53,6 +54,20 @@ describe("doctor", () => {
     expect(found.detail).toContain(`(${named})`);
     await run(found.fix?.split("As another superuser: ")[1] ?? "");
     expect(await judged()).toMatchObject({ status: "ok" });
+  });
+
+  it("counts the connections of all roles, though an ordinary role sees little of them", async () => {
+    await run("create role plain login password 'plain'");
+    const url = new URL(server.connectionString);
+    [url.username, url.password] = ["plain", "plain"];
+    const db = openDatabase({ connectionString: url.href, maxConnections: 1 });
+    onTestFinished(() => db.close());
+    const clients = "select count(*)::int as n from pg_stat_activity where backend_type = 'client backend'";
+    const { connections } = await findServerUse(db);
+    const [seen] = await db.query<{ n: number }>(statement("", clients));
+    const [all] = await asFirstRole.query<{ n: number }>(statement("", clients));
+    expect(seen?.n).toBeLessThan(all?.n ?? 0);
+    expect(connections).toBe(all?.n);
   });
 
   it("does not advise what PostgreSQL refuses: to take the rights of the role that it was set up with", async () => {
