@@ -25,14 +25,21 @@ export function stepsOf(address: string, result: AttemptResult): readonly ProbeS
   const failed = result.outcome === "succeeded" ? undefined : reached.at(-1);
   return probeSteps.map((step) => {
     const ms = millisecondsOf(step, result);
-    const needless = url === null ? undefined : reasonNotNeeded(step, url);
-    if (needless !== undefined && !reached.includes(step)) return { step, result: "not_needed", ms, text: needless };
-    if (!reached.includes(step)) return { step, result: "not_reached", ms, text: "Not reached" };
+    // An invalid URL fails at the first step, so there is a URL where a step passed.
     if (step === failed) return { step, result: "failed", ms, text: result.detail ?? describeAnswer(result.status) };
-    return { step, result: "passed", ms, text: url === null ? "" : passedText(step, url, result) };
+    if (url !== null && reached.includes(step))
+      return { step, result: "passed", ms, text: passedText(step, url, result) };
+    const needless = url === null || failed === "address" ? undefined : reasonNotNeeded(step, url);
+    return needless === undefined
+      ? { step, result: "not_reached", ms, text: "Not reached" }
+      : { step, result: "not_needed", ms, text: needless };
   });
 }
 
+/**
+ * Tells whether a step began: a step that failed has a time too. The step `response` begins when the request has been
+ * written.
+ */
 function isReached(step: StepName, { timings, sentHeaders }: AttemptResult): boolean {
   if (step === "address") return true;
   return step === "response" ? sentHeaders.length > 0 : timings[step] !== null;
@@ -45,7 +52,7 @@ function millisecondsOf(step: StepName, { timings }: AttemptResult): number | nu
 
 function reasonNotNeeded(step: StepName, url: URL): string | undefined {
   if (step === "dns" && literalAddress(url) !== undefined) return "The address is an IP address, not a name";
-  if (step === "tls" && url.protocol === "http:") return "Plain http, in a network that the operator has named";
+  if (step === "tls" && url.protocol === "http:") return "Plain http has no TLS";
   return undefined;
 }
 
