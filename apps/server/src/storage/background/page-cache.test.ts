@@ -142,3 +142,15 @@ it("what could not be made is tried again by the next who asks", async () => {
   await expect(pages.get("a", "feed", () => Promise.reject(new Error("away")))).rejects.toThrow("away");
   expect(await get()).toBe(1);
 });
+
+it("what could not be made is kept by nobody, though a change came while it was made", async () => {
+  const { pages, get, state } = cacheWithMinAge();
+  const made = Promise.withResolvers<number>();
+  const failed = pages.get("a", "feed", () => made.promise);
+  pages.clear("a");
+  made.reject(new Error("away"));
+  await expect(failed).rejects.toThrow("away");
+  // Those who ask now share one attempt.
+  await Promise.all([get(), get(), get()]);
+  expect(state.made).toBe(1);
+});

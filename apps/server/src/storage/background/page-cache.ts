@@ -83,7 +83,7 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
       entry.page = Promise.resolve(entry.page).then(
         (made) => (entry.page = made),
         (error: unknown) => {
-          if (pages.get(page) === entry) pages.delete(page);
+          for (const kept of [pages, outdated.get(systemId)]) if (kept?.get(page) === entry) kept.delete(page);
           throw error;
         },
       );
