@@ -62,3 +62,21 @@ it("an answer that has none of the contract's forms is not sent", async () => {
 it("bytes that are ready to be sent are sent as they are", async () => {
   expect(await answerOf("ready")).toEqual(Buffer.from("{}"));
 });
+
+it("the fields of records, pairs and defaults are picked too, and a schema whose fields cannot be is refused at the start", async () => {
+  const listing = (schema: z.ZodTypeAny) =>
+    initContract().router({ all: { method: "GET", path: "/all", responses: { 200: schema } } });
+  const answer = async (schema: z.ZodTypeAny, body: unknown): Promise<unknown> => {
+    const all = () => Promise.resolve({ status: 200, body: body as never });
+    const shaped = answeringByContract(listing(schema), { all } as never) as unknown as {
+      all: () => Promise<{ body: unknown }>;
+    };
+    return (await shaped.all()).body;
+  };
+  const stored = { id: "a", moved_at: null, secret: "of the table alone" };
+  const sent = { id: "a", moved_at: null };
+  expect(await answer(z.record(bike), { first: stored })).toEqual({ first: sent });
+  expect(await answer(z.tuple([z.string(), bike]), ["first", stored])).toEqual(["first", sent]);
+  expect(await answer(z.object({ of: bike.default(sent) }), { of: stored })).toEqual({ of: sent });
+  await expect(answer(z.map(z.string(), bike), new Map())).rejects.toThrow("have no shape for ZodMap");
+});

@@ -82,7 +82,13 @@ function shapeOf(schema: ZodTypeAny): Shape {
   return shape;
 }
 
-/** Returns a function that picks a schema's fields from a value. Dates stay: JSON writes them as the contract's instants. */
+/** Kinds of schemas whose values are sent as they are: they have no fields. */
+const LEAVES = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodLiteral, z.ZodEnum, z.ZodNull, z.ZodUnknown];
+
+/**
+ * Returns a function that picks a schema's fields from a value. Dates stay: JSON writes them as the contract's instants.
+ * @throws Error, when the service starts, for a kind of schema whose fields it cannot pick
+ */
 function makeShape(schema: ZodTypeAny): Shape {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
     const shape = shapeOf(schema.unwrap() as ZodTypeAny);
@@ -94,7 +100,19 @@ function makeShape(schema: ZodTypeAny): Shape {
   }
   if (schema instanceof z.ZodUnion) return shapeOfEither(schema.options as readonly ZodTypeAny[]);
   if (schema instanceof z.ZodObject) return shapeOfFields(fieldsOf(schema));
-  return same;
+  if (schema instanceof z.ZodRecord) {
+    const shape = shapeOf(schema.valueSchema as ZodTypeAny);
+    return (value) =>
+      Object.fromEntries(Object.entries(value as object).map(([name, each]: [string, unknown]) => [name, shape(each)]));
+  }
+  if (schema instanceof z.ZodTuple) {
+    const items = (schema.items as readonly ZodTypeAny[]).map(shapeOf);
+    return (value) => items.map((shape, index) => shape((value as readonly unknown[])[index]));
+  }
+  if (schema instanceof z.ZodEffects) return shapeOf(schema.innerType() as ZodTypeAny);
+  if (schema instanceof z.ZodDefault) return shapeOf(schema.removeDefault() as ZodTypeAny);
+  if (LEAVES.some((kind) => schema instanceof kind)) return same;
+  throw new Error(`The console's answers have no shape for ${schema.constructor.name}.`);
 }
 
 function fieldsOf(schema: ZodTypeAny): Readonly<Record<string, ZodTypeAny>> {
