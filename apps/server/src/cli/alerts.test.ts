@@ -35,6 +35,15 @@ test("`alerts open` takes a text in several languages, `end` ends it, and both a
   expect(acts.map(({ action }) => action)).toEqual(["alert.opened", "alert.ended"]);
 });
 
+test("`alerts open` with one of both times leaves the other as it was", async () => {
+  const [start, end] = ["2026-06-03T00:00:00.000Z", "2026-06-04T00:00:00.000Z"];
+  await open("times", "--type", "other", "--summary", "Works", "--start", start);
+  expect(JSON.parse((await open("times", "--end", end)).stdout)).toMatchObject({ times: [{ start, end }] });
+  const later = "2026-06-03T12:00:00.000Z";
+  expect(JSON.parse((await open("times", "--start", later)).stdout)).toMatchObject({ times: [{ start: later, end }] });
+  await harness.run("alerts", "end", "times");
+});
+
 test("a language's letters are in either case, as in `systems set`", async () => {
   const { stdout } = await open(
     "cases",

@@ -1,8 +1,9 @@
 import { alertTypes, alertUpsert, type OperatorAlert } from "@bikeshare/contract";
-import { endAlert, listAllAlerts, openAlert } from "../city/alerts/service.ts";
+import { Option } from "@commander-js/extra-typings";
+import { endAlert, getAlert, listAllAlerts, openAlert } from "../city/alerts/service.ts";
 import { describeIssues } from "../issues.ts";
 import { oneOf } from "../runtime/startup/values.ts";
-import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
+import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { limitOption, listOf, option, readGivenId, textInLanguages, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
@@ -29,34 +30,55 @@ export function registerAlerts(program: ParentCommand, cli: OpenCli): void {
 }
 
 function addOpen(alerts: ParentCommand, cli: OpenCli): void {
-  const text = (flags: string, description: string) =>
-    option(`${flags} <text>`, `${description}; repeat it as nb=…, en=… for several languages`, String);
+  const text = <Name extends string>(name: Name, description: string) =>
+    new Option(`${name} <text>`, `${description}; repeat it as nb=…, en=… for several languages`).argParser<string[]>(
+      collected,
+    );
   alerts
     .command("open")
-    .description("open an alert, or change an open one: what is left out stays (both times together)")
+    .description("open an alert, or change an open one: what is left out stays as it was")
     .argument("<id>", "your own id of the alert")
     .addOption(option("--type <type>", `what it is about: ${alertTypes.join(", ")}`, oneOf(alertTypes)))
-    .addOption(text("--summary", "one line for riders").argParser<string[]>(collected))
-    .addOption(text("--description", "more of it").argParser<string[]>(collected))
-    .addOption(text("--url", "the address of a page with more of it").argParser<string[]>(collected))
+    .addOption(text("--summary", "one line for riders"))
+    .addOption(text("--description", "more of it"))
+    .addOption(text("--url", "the address of a page with more of it"))
     .option("--start <instant>", "when it begins, such as 2027-01-31T08:00:00Z")
     .option("--end <instant>", "when it ends by itself; without it `alerts end` ends it")
     .addOption(option("--stations <ids>", "the stations that it is about, comma-separated", listOf(String)))
     .addOption(option("--regions <ids>", "the regions that it is about, comma-separated", listOf(String)))
-    .action((id, { summary, description, url, start, end, stations, regions, type }) => {
-      const hasTimes = start !== undefined || end !== undefined;
-      const item = readAlert({
-        id: readGivenId(id),
+    .action((given, { summary, description, url, start, end, stations, regions, type }) => {
+      const id = readGivenId(given);
+      const fields = {
+        id,
         type,
         summary: summary && textInLanguages("--summary", summary),
         description: description && textInLanguages("--description", description),
         url: url && textInLanguages("--url", url),
-        times: hasTimes ? [{ start, end }] : undefined,
         station_ids: stations,
         region_ids: regions,
+      };
+      return runOnSystem(cli(), async (context) => {
+        const item = readAlert({ ...fields, times: await timesOf(context, id, { start, end }) });
+        return { object: await openAlert(context, context.systemId, item) };
       });
-      return runOnSystem(cli(), async (context) => ({ object: await openAlert(context, context.systemId, item) }));
     });
+}
+
+/** Returns the times of an alert, of which the command gives one, both or none; undefined: they stay as they are. */
+async function timesOf(
+  { db, systemId, clock }: SystemContext,
+  id: string,
+  given: { readonly start: string | undefined; readonly end: string | undefined },
+): Promise<[Record<"start" | "end", string | undefined>] | undefined> {
+  if (given.start === undefined && given.end === undefined) return undefined;
+  const alert = await getAlert(db, systemId, id, new Date(clock()));
+  const [time, ...others] = alert?.ended_at === null ? alert.times : [];
+  const isWhole = given.start !== undefined && given.end !== undefined;
+  if (others.length > 0 && !isWhole)
+    throw new UsageError(
+      `The alert ${id} has ${others.length + 1} times. Give both --start and --end, which replace them.`,
+    );
+  return [{ start: given.start ?? time?.start ?? undefined, end: given.end ?? time?.end ?? undefined }];
 }
 
 function addEnd(alerts: ParentCommand, cli: OpenCli): void {
