@@ -80,6 +80,15 @@ interface Fetched extends Pick<FeedFile, "http"> {
   readonly bytes: Uint8Array;
 }
 
+/** The answer to a request for a file. A 304 has no bytes. */
+interface Answer {
+  readonly url: URL;
+  readonly status: number;
+  readonly bytes: Uint8Array;
+  readonly etag: string | null;
+  readonly headers: Headers;
+}
+
 /** A file, with its final address and ETag for a second request. */
 interface ReadFile extends FeedFile {
   readonly from?: URL;
@@ -95,7 +104,7 @@ class AddressReader {
   /** Requests by address, so that a file is fetched once: several languages often share a file. */
   readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
   /** Second requests by address, each made once for the same reason. */
-  readonly #fetchedAgain = new Map<string, ReturnType<AddressReader["#request"]>>();
+  readonly #fetchedAgain = new Map<string, Promise<Answer>>();
   /** Bytes of all responses so far, those of second requests included: all are in memory until the check ends. */
   #bytes = 0;
 
@@ -175,7 +184,7 @@ class AddressReader {
   }
 
   /** Makes a request. @param conditions the headers that allow a 304. @throws Error that says why it failed */
-  async #request(from: URL, conditions: Readonly<Record<string, string>>) {
+  async #request(from: URL, conditions: Readonly<Record<string, string>>): Promise<Answer> {
     const { signal } = this.#options;
     const timeout = AbortSignal.timeout(FILE_TIMEOUT_MS);
     const signals = [timeout, this.#ends, ...(signal === undefined ? [] : [signal])];

@@ -218,7 +218,7 @@ const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChan
     (table) => on(table, "row exclusive", { work: "rows", advice: BACKFILL }),
   ],
   [/^truncate (?:table )?(\w+)$/, (table) => on(table, "access exclusive", { removes: `the rows of ${table}` })],
-  [/^vacuum(?: \((?!full)[\w, ]*\))? (\w+)$/, (table) => on(table, "share update exclusive", { work: "scan" })],
+  [/^vacuum(?: \((?!.*\bfull\b)[\w, ]*\))? (\w+)$/, (table) => on(table, "share update exclusive", { work: "scan" })],
   // Counts as no work: `analyze` reads some 30,000 pages at most, whatever the size of the table.
   [/^analyze (\w+)$/, (table) => on(table, "share update exclusive")],
   [/^(?:grant|revoke) .* on (?:table )?(\w+) (?:to|from) /, (table) => on(table, "access share")],
