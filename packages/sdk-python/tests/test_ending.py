@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 from harness import Fake
 
@@ -138,6 +139,38 @@ def test_close_ends_what_is_under_way_in_other_threads(fake: Fake, phase: str) -
     with pytest.raises(ClientClosedError):
         client.me.get()
     assert client._driver._http.is_closed
+
+
+@pytest.mark.parametrize("is_own_http", [False, True], ids=["a given client of httpx", "its own client of httpx"])
+def test_a_client_for_tasks_that_is_closed_while_the_key_is_read_sends_nothing(fake: Fake, is_own_http: bool) -> None:
+    async def key() -> str:
+        await client.close()
+        return fake.key
+
+    async def work() -> None:
+        nonlocal client
+        async with httpx.AsyncClient() as http:
+            client = AsyncBikeShare(base_url=fake.url, api_key=key, http_client=None if is_own_http else http)
+            with pytest.raises(ClientClosedError, match="GET /v1/me: the client is closed"):
+                await client.me.get()
+
+    client: Any = None
+    before = len(fake.requests())
+    asyncio.run(work())
+    assert len(fake.requests()) == before
+
+
+def test_a_client_for_threads_that_is_closed_while_the_key_is_read_sends_nothing(fake: Fake) -> None:
+    def key() -> str:
+        client.close()
+        return fake.key
+
+    before = len(fake.requests())
+    with httpx.Client() as http:
+        client = BikeShare(base_url=fake.url, api_key=key, http_client=http)
+        with pytest.raises(ClientClosedError, match="GET /v1/me: the client is closed"):
+            client.me.get()
+    assert len(fake.requests()) == before
 
 
 def test_threads_share_the_limit_of_a_client(fake: Fake) -> None:

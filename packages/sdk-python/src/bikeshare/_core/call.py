@@ -228,6 +228,9 @@ def _send_once(this: _Call) -> Flow[Reply | BikeShareError]:
     """Sends a request and reads its response. Failures of the network and of the service are returned, not raised."""
     shared = this.shared
     key = "" if this.request.route.is_open else require_header_value("api_key", cast(Secret, (yield Key())).value)
+    # A function that returns the key takes time, in which the client may be closed.
+    if shared.is_closed:
+        raise this.closed_error()
     left = this.left()
     if left <= 0:
         raise this.deadline_error()
