@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import select
+import socket
 import threading
 import time as clock
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from harness import Fake
+from harness import KEY, Fake
 
 from bikeshare import AsyncBikeShare, BikeShare, ClientClosedError, Hooks, TimeoutError
 
@@ -171,6 +173,43 @@ def test_a_client_for_threads_that_is_closed_while_the_key_is_read_sends_nothing
         with pytest.raises(ClientClosedError, match="GET /v1/me: the client is closed"):
             client.me.get()
     assert len(fake.requests()) == before
+
+
+ENDLESS = {"head": b"HTTP/1.1 200 OK\r\nx: ", "body": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;"}
+"""The beginning of responses, after which any number of letters may follow."""
+
+
+@pytest.mark.parametrize("kind", [BikeShare, AsyncBikeShare])
+@pytest.mark.parametrize("part", ENDLESS)
+def test_a_request_times_out_although_bytes_of_its_response_keep_coming(kind: Any, part: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(ENDLESS[part])
+                # A byte each 20 ms, for at most 20 s, until the client hangs up.
+                for _ in range(1000):
+                    if select.select([connection], [], [], 0.02)[0]:
+                        return
+                    connection.sendall(b"a")
+
+        thread, raised = in_thread(serve)
+        client = kind(base_url=f"http://127.0.0.1:{server.getsockname()[1]}", api_key=KEY, timeout=0.5, max_retries=0)
+
+        async def work() -> None:
+            async with client:
+                await client.me.get()
+
+        with pytest.raises(TimeoutError, match="GET /v1/me: no response within 0.5 s"):
+            if kind is BikeShare:
+                with client:
+                    client.me.get()
+            else:
+                asyncio.run(work())
+        thread.join()
+    assert [error for error in raised if not isinstance(error, OSError)] == []
 
 
 def test_threads_share_the_limit_of_a_client(fake: Fake) -> None:

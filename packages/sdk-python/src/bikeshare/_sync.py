@@ -54,6 +54,8 @@ class SyncDriver:
         self._waiting: set[threading.Event] = set()
         self._sockets: set[socket.socket] = set()
         self._lock = threading.Lock()
+        # Its `end` is the time at which the request of the current thread times out.
+        self._request = threading.local()
 
     def run(self, flow: Flow[Result]) -> Result:
         """Runs a call to its end, performing each of its effects."""
@@ -103,10 +105,12 @@ class SyncDriver:
                 self._waiting.discard(event)
 
     def _send(self, request: Send) -> Received | Failed:
-        end = time.monotonic() + request.seconds
+        end = self._request.end = time.monotonic() + request.seconds
 
         def trace(name: str, info: Mapping[str, Any]) -> None:
-            if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            # The prefix of the name is different for proxies.
+            if name.endswith((".connect_tcp.complete", ".start_tls.complete")):
+                self._bound(info["return_value"])
                 self._watch(info["return_value"].get_extra_info("socket"))
 
         try:
@@ -142,6 +146,31 @@ class SyncDriver:
             if not self._shared.is_closed and not isinstance(error, (httpx.RequestError, httpx.InvalidURL, OSError)):
                 raise
             return Failed(str(error) or type(error).__name__)
+
+    def _bound(self, stream: Any) -> None:
+        """Bounds the operations of a new connection by the end of the request. httpx applies its timeout to each read, so a
+        server that sends a byte now and then would never time out. Without HTTP/2, a connection serves one request at a time.
+        """
+        start_tls, write, read = stream.start_tls, stream.write, stream.read
+
+        def left() -> float | None:
+            seconds = self._request.end - time.monotonic()
+            if seconds <= 0:
+                stream.close()
+                raise httpx.ReadTimeout("")
+            return seconds if math.isfinite(seconds) else None
+
+        # httpcore passes some arguments by position, and some by name.
+        def start_tls_in_time(ssl_context: Any, server_hostname: str | None = None, timeout: object = None) -> Any:
+            return start_tls(ssl_context, server_hostname, left())
+
+        def write_in_time(buffer: bytes, timeout: object = None) -> Any:
+            return write(buffer, left())
+
+        def read_in_time(max_bytes: int, timeout: object = None) -> Any:
+            return read(max_bytes, left())
+
+        stream.start_tls, stream.write, stream.read = start_tls_in_time, write_in_time, read_in_time
 
     def _watch(self, opened: object) -> None:
         """Remembers a new connection, so that `close` can end it."""

@@ -14,15 +14,16 @@ class RequestOptions(TypedDict, total=False):
     """How long and how often a call is tried."""
 
     timeout: float | None
-    """Seconds for one request, including the body of its response. Default 30. Too low: slow networks fail. Too high: a
-    hanging connection is noticed late."""
+    """Seconds for one request with its whole response. Default 30. In threads, resolving the host's name does not count;
+    with your own `httpx.Client`, each read has this time. Too low: slow networks fail. Too high: a hanging connection is
+    noticed late."""
     total_timeout: float | None
     """Seconds that a call may take in total: waits for the rate limit, requests and the delays between them. In a list,
     each page is a call. Default 300, so that a call can wait for its turn when many calls share a limit of 60 a minute.
     `math.inf` accepts any `Retry-After`."""
     max_retries: int | None
-    """How often a failed request is sent again at most, also after a rejection by the rate limit. Default 4; 0: never. A
-    request that creates something is sent again with the same idempotency key."""
+    """How often a failed or rate-limited request is sent again. Default 4; 0: never. A creation keeps its idempotency
+    key."""
 
 
 class IdempotentRequestOptions(RequestOptions, total=False):
