@@ -167,6 +167,25 @@ it("a single request probes whether something listens again, then all are sent",
   expect(begun.stderr().match(/Nothing listens/g)).toHaveLength(1);
 });
 
+it("a retry is sent even if its timer fires a millisecond early by the clock", async () => {
+  let requests = 0;
+  harness().answer = () => ({ status: requests++ === 0 ? 503 : 200 });
+  harness().happen(1);
+  const begun = listen([], { earlyMs: 1 });
+  await until(() => begun.lines().at(-1)?.["status"] === 200);
+  expect(received()).toEqual([0, 0]);
+});
+
+it("a receiver that is down is probed even if a timer fires a millisecond early by the clock", async () => {
+  await harness().receiver.close();
+  harness().happen(1);
+  const begun = listen([], { earlyMs: 1 });
+  await until(() => begun.stderr().includes("Nothing listens"));
+  await harness().receiver.listen();
+  await until(() => begun.lines().at(-1)?.["status"] === 200);
+  expect(received()).toEqual([0]);
+});
+
 it("a program that fails ends at once, though deliveries wait for a retry", async () => {
   harness().answer = () => ({ status: 500 });
   harness().happen(1);

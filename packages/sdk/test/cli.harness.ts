@@ -97,13 +97,15 @@ export interface RunOptions {
   readonly clock?: TestClock;
   /** Waits of so many milliseconds do not end until they are aborted. */
   readonly blockedWaitMs?: number;
+  /** Milliseconds by which a wait ends early by the clock, unless it is shorter. */
+  readonly earlyMs?: number;
 }
 
 /** Runs the program in this process. Its waits take no real time; they only move its clock. */
 export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  { files = {}, clock = createTestClock(), blockedWaitMs }: RunOptions = {},
+  { files = {}, clock = createTestClock(), blockedWaitMs, earlyMs = 0 }: RunOptions = {},
 ): Run {
   const written = { stdout: "", stderr: "" };
   const stopping = new AbortController();
@@ -117,7 +119,7 @@ export function run(
     wait: async (ms, signal) => {
       waits.push(ms);
       if (ms === blockedWaitMs) await once(signal, "abort");
-      clock.advance(ms);
+      clock.advance(ms > earlyMs ? ms - earlyMs : ms);
       await new Promise((resolve) => {
         setImmediate(resolve);
       });

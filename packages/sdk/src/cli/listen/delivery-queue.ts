@@ -101,13 +101,12 @@ export function createCircuitBreaker(onOpen: () => void) {
   return {
     /** Tells whether another delivery may be sent. @param now milliseconds since 1970 */
     allows: (now: number, inFlight: number) => failures === 0 || (inFlight === 0 && now >= probeAt),
-    /** Records a refused connection. @returns milliseconds until the next probe; undefined if one is scheduled already */
+    /** Records a refused connection. @returns the time of the next probe; undefined if one is scheduled already */
     refused(now: number): number | undefined {
       if (failures === 0) onOpen();
       else if (now < probeAt) return undefined;
-      const delayMs = Math.min(MAX_PROBE_DELAY_MS, FIRST_PROBE_DELAY_MS * 2 ** failures++);
-      probeAt = now + delayMs;
-      return delayMs;
+      probeAt = now + Math.min(MAX_PROBE_DELAY_MS, FIRST_PROBE_DELAY_MS * 2 ** failures++);
+      return probeAt;
     },
     /** Records an attempt whose connection was not refused. */
     connected() {

@@ -73,8 +73,8 @@ export function createDispatcher(options: DispatcherOptions): EventSink {
     const webhook = { event: delivery.event, target, secret, sentAt };
     const outcome = await sendWebhook(webhook, closed.signal).catch(() => undefined);
     // Without an outcome the request was cut off, and the receiver may have it or not. The event stays unfinished.
-    const delayMs = outcome && handleOutcome(state, delivery, outcome, sentAt);
-    if (delayMs !== undefined) wait(delayMs, closed.signal).then(startDeliveries, () => {});
+    const nextAt = outcome && handleOutcome(state, delivery, outcome, sentAt);
+    if (nextAt !== undefined) waitUntil(nextAt, environment, closed.signal).then(startDeliveries, () => {});
   };
 
   return {
@@ -98,6 +98,11 @@ export function createDispatcher(options: DispatcherOptions): EventSink {
   };
 }
 
+/** Waits until the clock shows a time. A timer may fire a millisecond before it. */
+async function waitUntil(time: number, { clock, wait }: Environment, signal: AbortSignal): Promise<void> {
+  for (let now = clock(); now < time; now = clock()) await wait(time - now, signal);
+}
+
 /** What `handleOutcome` reads and changes. */
 interface State {
   readonly queue: DeliveryQueue;
@@ -107,7 +112,7 @@ interface State {
   readonly clock: Environment["clock"];
 }
 
-/** Handles the end of an attempt. @returns milliseconds until the next delivery may be due; undefined: no need to wait */
+/** Handles the end of an attempt. @returns the time at which the next delivery may be due; undefined: no need to wait */
 function handleOutcome(
   { queue, breaker, counts, output, clock }: State,
   { event, attempts }: Delivery,
@@ -127,8 +132,11 @@ function handleOutcome(
   if (delayMs === undefined) {
     counts[isDelivered ? "delivered" : "failed"]++;
     queue.remove(event);
-  } else queue.retryAt(event, attempt, clock() + delayMs);
-  return delayMs;
+    return undefined;
+  }
+  const dueAt = clock() + delayMs;
+  queue.retryAt(event, attempt, dueAt);
+  return dueAt;
 }
 
 /** An attempt that reached the receiver, or failed on its way. */
