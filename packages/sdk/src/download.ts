@@ -13,8 +13,8 @@ export interface DownloadOptions {
  * `download_url` to a program that writes to disk, and compare `sha256` afterwards.
  *
  * @param file an export as `client.exports` returns it, whose link is still valid
- * @throws ApiError for a response that is no success. When the link is no longer valid, read the export again
- * @throws UnexpectedResponseError when the checksum differs
+ * @throws ApiError for an error status. When the link is no longer valid, read the export again
+ * @throws UnexpectedResponseError when the checksum differs, or for a redirect
  * @throws the error of `fetch` when there is no connection
  * @example const file = await downloadExport(await client.exports.get(id));
  */
@@ -22,12 +22,16 @@ export async function downloadExport(
   file: Pick<Export, "id" | "download_url" | "sha256">,
   { signal = null, fetch: request = fetch }: DownloadOptions = {},
 ): Promise<Uint8Array> {
-  const response = await request(file.download_url, { signal });
+  const response = await request(file.download_url, { signal, redirect: "manual" });
   const { status } = response;
-  const details = { status, attempts: 1 };
-  if (!response.ok) throw new ApiError(`export ${file.id}: ${await response.text()}`, details);
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  if (sum.reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "") === file.sha256) return bytes;
-  throw new UnexpectedResponseError(`export ${file.id} has another SHA-256: download it again`, details);
+  // A link is a secret, so the error contains neither the link nor the response's text.
+  let issue = `status ${status}`;
+  if (status === 200) {
+    const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    if (sum.reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "") === file.sha256) return bytes;
+    issue = "another SHA-256";
+  }
+  const ErrorClass = status < 400 ? UnexpectedResponseError : ApiError;
+  throw new ErrorClass(`export ${file.id}: ${issue}: read the export again`, { status, attempts: 1 });
 }
