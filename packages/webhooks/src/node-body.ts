@@ -25,7 +25,7 @@ export async function readNodeBody(
   advice: string,
 ): Promise<RawBody | TooLarge> {
   const kept = keptBody(request);
-  if (kept !== undefined) return kept;
+  if (kept !== undefined) return byteLength(kept) > maxBytes ? TOO_LARGE : kept;
   if (stream !== undefined && stream.readableDidRead !== true) return readStream(stream, maxBytes);
   throw new WebhookVerificationError(
     "body_not_raw",
@@ -34,12 +34,16 @@ export async function readNodeBody(
 }
 
 /** Returns the bytes or the text that a parser or a platform has kept; undefined: there are none, or they were parsed. */
-function keptBody(request: object): RawBody | undefined {
+function keptBody(request: object): string | Uint8Array | undefined {
   for (const field of ["rawBody", "body"]) {
     const kept: unknown = Reflect.get(request, field);
     if (kept instanceof Uint8Array || (typeof kept === "string" && kept !== "")) return kept;
   }
   return undefined;
+}
+
+function byteLength(body: string | Uint8Array): number {
+  return typeof body === "string" ? new TextEncoder().encode(body).length : body.length;
 }
 
 /** Reads a stream into memory. A stream that is too large is paused, not destroyed, so that the request can be answered. */

@@ -4,7 +4,7 @@ import type { RequestListener, Server } from "node:http";
 import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import type { ErrorRequestHandler, Express } from "express";
+import type { ErrorRequestHandler, Express, RequestHandler } from "express";
 import { afterEach, describe, expect, it } from "vitest";
 import { createReceiver } from "../src/express.ts";
 import { signedRequest, TEST_SECRET } from "../src/testing.ts";
@@ -66,20 +66,44 @@ describe("a receiver in Express", () => {
     expect(await stand.send({ method: "PUT", headers, body: '{"a":1}' })).toMatchObject({ text: '{"a":1}' });
   });
 
-  it.each([
+  const keepingParsers: [string, RequestHandler][] = [
     ["express.raw()", express.raw({ type: "application/json" })],
     ["express.text()", express.text({ type: "application/json" })],
     [
       "a parser that keeps the bytes",
       express.json({ verify: (request, _response, bytes) => void Object.assign(request, { rawBody: bytes }) }),
     ],
-    ["a parser of something else", express.urlencoded({ extended: false })],
-  ])("accepts the bytes that %s has left", async (_what, parser) => {
-    const stand = await start((app) => app.use(parser).post("/webhooks", createReceiver(options)));
-    expect(await stand.send(await signedRequest({ event: "ride.completed", data: { id: "ü" } }))).toMatchObject({
-      status: 200,
-    });
-  });
+  ];
+
+  it.each([...keepingParsers, ["a parser of something else", express.urlencoded({ extended: false })] as const])(
+    "accepts the bytes that %s has left",
+    async (_what, parser) => {
+      const stand = await start((app) => app.use(parser).post("/webhooks", createReceiver(options)));
+      expect(await stand.send(await signedRequest({ event: "ride.completed", data: { id: "ü" } }))).toMatchObject({
+        status: 200,
+      });
+    },
+  );
+
+  it.each(keepingParsers)(
+    "answers 413 to a body without Content-Length of which %s left too much",
+    async (_, parser) => {
+      const { headers, body } = await signedRequest({ event: "ride.completed", data: { id: "ü" } });
+      const bytes = new TextEncoder().encode(body);
+      for (const [maxBodyBytes, status] of [
+        [bytes.length, 200],
+        [bytes.length - 1, 413],
+      ] as const) {
+        const receive = createReceiver({ ...options, maxBodyBytes });
+        const stand = await start((app) => app.use(parser).post("/webhooks", receive));
+        const chunked = {
+          headers: { ...headers, "Content-Type": "application/json" },
+          body: ReadableStream.from([bytes]),
+        };
+        expect(await stand.send(chunked)).toMatchObject({ status });
+      }
+    },
+  );
 
   it("works in Node's own server", async () => {
     const receive = createReceiver(options);
