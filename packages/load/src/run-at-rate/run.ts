@@ -29,13 +29,15 @@ export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<R
     const ready = workers.map((worker) => once(worker, "message"));
     for (const worker of workers) worker.once("error", failed.reject);
     const firstMessages = (await Promise.race([Promise.all(ready), failed.promise])) as [WorkerMessage][];
-    const finished = workers.map((worker) => collect(worker, (message) => collector.take(message)));
+    const finished = Promise.all(workers.map((worker) => collect(worker, (message) => collector.take(message))));
+    // A worker may end while `preferThisProcess` is awaited. The race below rejects then.
+    finished.catch(() => undefined);
     for (const [message] of firstMessages) collector.take(message);
     // Real-time scheduling, so that requests start at their intended times. In the closed model they have none.
     if (plan.mode === "open") endPreference = await preferThisProcess();
     const startsAt = performance.timeOrigin + performance.now() + START_DELAY_MS;
     for (const worker of workers) worker.postMessage(startsAt);
-    await Promise.race([Promise.all(finished), failed.promise]);
+    await Promise.race([finished, failed.promise]);
     return collector.outcome(startsAt);
   } finally {
     signal?.removeEventListener("abort", abort);
