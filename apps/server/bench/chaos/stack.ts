@@ -45,24 +45,35 @@ export async function startStack({ directory, postgres, secretsFile, balancer: n
     LOG_LEVEL: "silent",
     ...DEPLOYED,
   };
-  const redis = await superviseRedis(redisPort, directory);
   const apiPorts: number[] = [];
   for (let n = 0; n < API_PROCESSES; n++) apiPorts.push(await findFreePort());
-  const services = await Promise.all([
+  const redis = await superviseRedis(redisPort, directory);
+  const starting = [
     ...apiPorts.map((port, n) => superviseService("api", n + 1, { ...env, PORT: String(port) })),
     ...Array.from({ length: WORKERS }, (_, n) => superviseService("worker", n + 1, env)),
-  ]);
-  const balancer = await startBalancer(name, directory, apiPorts);
-  return {
-    balancer,
-    directUrl: `http://127.0.0.1:${apiPorts[0]}`,
-    components: [...services, redis, ...postgres.components],
-    async close() {
-      await balancer.close();
-      await Promise.all(services.map((service) => service.stop()));
-      await redis.stop();
-    },
+  ];
+  /** Stops all processes but the balancer, also those that are starting. */
+  const stopProcesses = async () => {
+    const started = await Promise.allSettled(starting);
+    await Promise.all(started.flatMap((each) => (each.status === "fulfilled" ? [each.value.stop()] : [])));
+    await redis.stop();
   };
+  try {
+    const services = await Promise.all(starting);
+    const balancer = await startBalancer(name, directory, apiPorts);
+    return {
+      balancer,
+      directUrl: `http://127.0.0.1:${apiPorts[0]}`,
+      components: [...services, redis, ...postgres.components],
+      async close() {
+        await balancer.close();
+        await stopProcesses();
+      },
+    };
+  } catch (error) {
+    await stopProcesses();
+    throw error;
+  }
 }
 
 /** Starts one process of the service, as the systemd units run it. */
