@@ -306,17 +306,17 @@ async function readPages({ client, partnerKey: key, pages }: ServedCity): Promis
   const read = async (path: string) => {
     const { status, body } = await client.ask({ path, key });
     if (status !== 200) throw new Error(`${path}: ${status} ${body.slice(0, 300)}`);
-    return JSON.parse(body) as { next_cursor: string | null };
+    return body;
   };
   let path = "/v1/rides?limit=50";
   while (pages.length < PAGE_LANES) {
-    const { next_cursor: cursor } = await read(path);
+    const { next_cursor: cursor } = JSON.parse(await read(path)) as { next_cursor: string | null };
     if (cursor === null) throw new Error("there are too few rides");
     path = `/v1/rides?limit=50&cursor=${encodeURIComponent(cursor)}`;
     pages.push(path);
   }
   const readInLane = async (first: string, lane: number) => {
-    for (let n = 0; n < PAGES_OF_LANE; n++) await client.ask({ path: pages[(lane + n) % pages.length] ?? first, key });
+    for (let n = 0; n < PAGES_OF_LANE; n++) await read(pages[(lane + n) % pages.length] ?? first);
   };
   await Promise.all(pages.map(readInLane));
   return PAGE_LANES * PAGES_OF_LANE;
