@@ -8,7 +8,8 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
  *   ${recordUpdated("written")}
  *   select id from written
  *
- * tools/statement-rules.ts refuses a statement that does not. See docs/decisions/history.md.
+ * tools/statement-rules.ts refuses a statement that does not. `stations.state_since` is the time of a station's last change;
+ * '-infinity': it has not changed since `known_since`, the beginning of its history. See docs/decisions/history.md.
  */
 
 /** The columns of `station_changes` that are a station's state. */
@@ -109,7 +110,7 @@ export function recordInserted(inserted: string): string {
  * @param updated the step before, with `id` and `stateOf` of the new rows
  */
 export function recordUpdated(updated: string): string {
-  const then = STATE_COLUMNS.map((name) => stateColumn("earlier", name));
+  const earlierState = STATE_COLUMNS.map((name) => stateColumn("earlier", name));
   const monthsOf = (instant: string) =>
     `12 * extract(year from ${instant} at time zone 'UTC') + extract(month from ${instant} at time zone 'UTC')`;
   // `earlier` is the row as it was before the update. `number` numbers the rows to record: 0 is the new state, 1 to
@@ -120,7 +121,7 @@ export function recordUpdated(updated: string): string {
   return `recorded as (
     ${INSERT}
     select $1, ${updated}.id, change.at, (change.at at time zone 'UTC')::date,
-      ${STATE_COLUMNS.map((name, n) => `case when number = 0 then ${updated}.${name} else ${then[n]} end`).join(", ")}
+      ${STATE_COLUMNS.map((name, n) => `case when number = 0 then ${updated}.${name} else ${earlierState[n]} end`).join(", ")}
     from ${updated} cross join lateral (
       select * from stations where stations.system_id = $1 and stations.id = ${updated}.id limit 1) as earlier
     cross join lateral (
@@ -134,7 +135,7 @@ export function recordUpdated(updated: string): string {
         else (date_trunc('month', ${updated}.state_since at time zone 'UTC') - (number - 1) * interval '1 month') at time zone 'UTC'
         end as at) as change
     where (number = 0 or change.at < ${updated}.state_since)
-      and (${updated}.state_since > earlier.state_since or (${columnsOf(updated)}) is distinct from (${then.join(", ")}))
+      and (${updated}.state_since > earlier.state_since or (${columnsOf(updated)}) is distinct from (${earlierState.join(", ")}))
     ${REPLACE})`;
 }
 

@@ -44,6 +44,7 @@ export async function listFlows(
 ): Promise<FlowPage> {
   const timeZone = await timeZoneOfSystem(db, systemId);
   const { day: today } = await findLocalTime(db, timeZone, new Date(clock()));
+  // Ends with yesterday by default, because the flows of today are not complete.
   const { from, to } = readDayRange(query, { to: addDays(today, -1), days: 7 });
   const progress = await findSumProgress(db, systemId);
   // Every pair of ids follows the pair of empty ids.

@@ -134,20 +134,17 @@ export interface HistoryRow {
   readonly flags: number;
 }
 
+/** SQL: a value at the instant `station.since`, from the station's own row or from the joined change. */
+const atSince = (present: string, past: string) =>
+  `case when station.state_since <= station.since then ${present} else ${past} end`;
+/** SQL: the flags of a station's own row that say its status. */
+const statusFlags = `${FLAG_UNITS.status} * array_position(array[${STATUSES.map((name) => `'${name}'`).join(", ")}], station.status)`;
+
+// `since` is the instant $2, or the beginning of the station's history if that is later.
 const beginning = statement(
   "stationHistory.beginning",
-  `select station.known_since, ${[
-    ["bikes", "num_bikes_available"],
-    ["docks", "num_docks_available"],
-  ]
-    .map(
-      ([name, column]) =>
-        `case when station.state_since <= station.since then station.${column} else change.${name} end as ${name}`,
-    )
-    .join(", ")},
-     case when station.state_since <= station.since
-       then ${FLAG_UNITS.status} * array_position(array[${STATUSES.map((name) => `'${name}'`).join(", ")}], station.status)
-       else change.flags end as flags
+  `select station.known_since, ${atSince("station.num_bikes_available", "change.bikes")} as bikes,
+     ${atSince("station.num_docks_available", "change.docks")} as docks, ${atSince(statusFlags, "change.flags")} as flags
    from (select *, greatest(known_since, ${at}) as since from stations where system_id = $1 and id = $3) as station
    left join lateral (${changeUntil("station.id", "station.since")}) as change on station.state_since > station.since`,
 );

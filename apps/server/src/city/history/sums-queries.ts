@@ -11,6 +11,9 @@ import { stationPieces } from "./changes-sql-fragments.ts";
 // A mark is a row that asks for an hour (`sum_marks`) or a day of flows (`flow_marks`) to be summed again. Summing computes
 // all of it anew and deletes its marks. A mark with `and_after` stands for its hour and all later ones. A mark with
 // `is_first` says that its hour has no sums yet, so readers show the rides as unknown rather than 0.
+//
+// `rowsOfSystem` joins rows with `placed`, the system's row of `placed_systems`, which a distributed database needs for an
+// insert. A statement that only writes ends with an empty `select`: the steps of its `with` do the work.
 
 /** The progress of a system's sums. */
 export type SumProgress = Tables["sum_progress"];
@@ -46,9 +49,9 @@ const expandMarks = statement(
      insert into sum_marks (system_id, hour, of_flows)
      select placed.system_id, marked.hour, false
      from ${rowsOfSystem(
-       `(select min(hour) as first from opened) as first
+       `(select min(hour) as hour from opened) as earliest
          cross join generate_series($2::timestamptz, $3::timestamptz - interval '1 hour', interval '1 hour') as marked (hour)`,
-       `marked.hour >= first.first
+       `marked.hour >= earliest.hour
          and not exists (select from sum_marks known where known.system_id = $1 and known.hour = marked.hour and not known.and_after)`,
      )})
    select (select min(hour) from opened) as "from"`,
@@ -268,7 +271,8 @@ const quarters = (column: "bikes" | "docks") =>
 const seconds = (condition: string) => `coalesce(sum(seconds) filter (where ${condition}), 0)`;
 
 /*
- * Computes hours again from the beginning. Writes only rows that differ, and deletes the row of a station that has nothing
+ * Computes hours again from the beginning. A ride counts as started unless it was cancelled, so a ride under way does; only a
+ * completed ride counts as ended. Writes only rows that differ, and deletes the row of a station that has nothing
  * in an hour any more.
  */
 const sumStations = statement(

@@ -91,6 +91,7 @@ export function startSumming({
         systemId,
         options.watch && (() => options.watch?.gotOn()),
       );
+      // `sumSystem` limits its own duration. The next run sums the rest.
       return { swept, isMore: false };
     },
   });
@@ -147,7 +148,8 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
   const oldest = hourOf(yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS));
   for (;;) {
     // The horizon is the position before which all written rides are committed. It is read before the rides, so that
-    // rides that are written meanwhile have later positions.
+    // rides that are written meanwhile have later positions. A horizon is uncertain while a transaction with an unknown
+    // start writes rides: no ride is read then.
     const horizon = await horizonOfList(readContextOn(db).readPool, "rides");
     const isMore = await db.transaction(async (tx) => {
       const now = new Date(clock());
@@ -201,8 +203,8 @@ function flowTimes(now: Date, timeZone: string) {
 }
 
 /** Sums the current hour, and the last one while it settles: rides in each run, stations with each sample of the fleet. */
-function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
-  return whileLocked(context, systemId, async (tx, progress) => {
+async function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
+  await whileLocked(context, systemId, async (tx, progress) => {
     const now = new Date(context.clock());
     const hour = hourOf(now);
     const isSettling = now.getTime() - hour.getTime() < SETTLING_MS;
@@ -214,7 +216,7 @@ function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
     if (now.getTime() - (progress.summed_to?.getTime() ?? 0) > SAMPLE_MS)
       await makeFleetSamples(tx, systemId, hours, now);
     updateSumProgress(tx, { ...progress, summed_to: now });
-  }).then(() => undefined);
+  });
 }
 
 /** One system's turn of summing. */

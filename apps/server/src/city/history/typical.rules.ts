@@ -129,6 +129,7 @@ interface Change {
 export type Changes = ReadonlyMap<string, readonly Change[]>;
 
 /**
+ * Returns the key of a kind of day and a minute in `Changes`.
  * @param minute may be a quarter of an hour before or after the day; it then counts as the other end of a day of this
  * kind
  */
