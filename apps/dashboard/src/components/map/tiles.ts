@@ -24,7 +24,11 @@ interface Picture {
   requestAt: number;
 }
 
-/** @param onArrived called when an image is loaded, so that the map is drawn again */
+/**
+ * Creates the street map.
+ * @param url the address of the tiles, with `{z}` for the zoom level, `{x}` for the column, `{y}` for the row, and maybe `{r}`
+ * @param onArrived called when an image is loaded, so that the map is drawn again
+ */
 export function createTiles(url: string, onArrived: () => void): Tiles {
   const pictures = new Map<string, Picture>();
   // `{r}` becomes `@2x` on screens with small pixels, for images with twice the resolution.

@@ -26,7 +26,7 @@ export function OperatorAuditPage() {
     <AuditLog
       scope={[access.systemId, query]}
       read={(signal) => api.systemAudit.list({ params, query, signal })}
-      isOperators
+      isOperatorLog
       about="Who changed what."
     />
   );
@@ -43,7 +43,7 @@ export function PartnerAuditPage() {
     <AuditLog
       scope={[access.systemId, access.partnerId, query]}
       read={(signal) => api.partnerAudit.list({ params, query, signal })}
-      isOperators={false}
+      isOperatorLog={false}
       about="By your team and by the operator, with the operator’s visits to these pages."
     />
   );
@@ -53,11 +53,12 @@ interface AuditLogProps {
   /** The parameters that the response depends on, as a part of the cache key. */
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => ReturnType<typeof api.systemAudit.list>;
-  readonly isOperators: boolean;
+  /** True: the operator's log of all partners, with its filters and links. False: a partner's log. */
+  readonly isOperatorLog: boolean;
   readonly about: string;
 }
 
-function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
+function AuditLog({ scope, read, isOperatorLog, about }: AuditLogProps) {
   const url = useUrlState();
   const { data, error, refetch, isFetching } = useQuery({
     queryKey: ["audit", ...scope],
@@ -69,7 +70,7 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
       <PageHeader title="Audit log">{about}</PageHeader>
       <Filters
         label="Filters"
-        filters={isOperators ? operatorFilters : filters}
+        filters={isOperatorLog ? operatorFilters : filters}
         values={url.given(operatorFilters.map(({ name }) => name))}
         onChange={url.filter}
         count={data === undefined ? "" : `${data.data.length} shown`}
@@ -77,7 +78,7 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
       <h2 class="visually-hidden">The list</h2>
       <Table
         caption="Entries, newest first"
-        columns={actColumns(isOperators ? url : undefined)}
+        columns={actColumns(isOperatorLog ? url : undefined)}
         rows={data?.data}
         rowKey={({ id }) => id}
         error={error}
