@@ -13,8 +13,8 @@ const GROWTH = 1.5;
 const BISECTIONS = 2;
 
 /**
- * Raises the rate until a run fails, to find the highest rate that the service sustains. @returns the last run that passed,
- * or the first run if none passed
+ * Raises the rate until a run fails, to find the knee: the highest rate that the service sustains.
+ * @returns the last run that passed, or the first run if none passed
  */
 export async function findKnee(options: KneeOptions): Promise<RunResult> {
   const { startRate, maxRate } = options;

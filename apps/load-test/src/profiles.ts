@@ -27,6 +27,7 @@ export interface Profile {
    */
   readonly warmUpMs: number;
   readonly streams: readonly StreamSpec[];
+  /** What the run must fulfil, such as `p99<1s`: `parseThreshold` reads them. */
   readonly thresholds: readonly string[];
   /** The recorded day to replay. Undefined: the rides are made up. */
   readonly replay?: Replay;
@@ -37,6 +38,7 @@ export interface StreamSpec {
   readonly name: string;
   readonly scenario: string;
   readonly ratePerSecond: number;
+  /** `constant`: at equal intervals. `poisson`: at random intervals, as independent callers send them. */
   readonly arrivals: "constant" | "poisson";
 }
 
@@ -124,6 +126,7 @@ export function profileOfReplay(replay: Replay, durationMs: number): Profile {
   return {
     name: "replay",
     description: "a recorded day",
+    // The recorded day has its own stations and bikes.
     city: { stations: 0, bikes: 0, rides: 0 },
     partners: 1,
     keyRateLimit: UNLIMITED_RATE,
