@@ -43,6 +43,7 @@ await onPostgres(async ({ directory, connectionString }) => {
     ).finally(() => (isOver = true));
     for (; !isOver; await sleep(100)) peak = Math.max(peak, await memoryMiB(service.pid));
     const { requests } = await reading;
+    // A MiB has 1.048576 MB.
     say(`${name}: at most ${Math.round(peak * 1.048576)} MB, ${requests} answers of 200`);
   };
   try {

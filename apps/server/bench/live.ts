@@ -45,6 +45,8 @@ interface Turn extends Percentiles {
 interface Load {
   readonly name: string;
   readonly commandsPerCall: number;
+  /** How many callers send at the same time. */
+  readonly connections: number;
   /** Runs the load in the closed model, or in the open model if a rate is given. */
   run(durationMs: number, callsPerSecond?: number): Promise<Turn>;
 }
@@ -73,7 +75,8 @@ await onPostgres(async ({ directory, connectionString }) => {
   try {
     const { url, pid } = server;
     await fillCity(url, operatorKey, { stations: STATIONS, bikes: BIKES, rides: 0 }, 1);
-    const world = await discoverWorld(url, keys[0] ?? "", true);
+    const needsBikes = true;
+    const world = await discoverWorld(url, keys[0] ?? "", needsBikes);
     say(
       `${describeMachine()}; ${BIKES} bikes, ${STATIONS} stations; client, server and database share the machine; ` +
         `${REPETITIONS} repetitions of ${TURN_MS / 1000} s`,
@@ -89,6 +92,7 @@ await onPostgres(async ({ directory, connectionString }) => {
 /** A service with a city, and the keys of its callers. */
 interface City {
   readonly url: string;
+  /** The ids of the city's stations and bikes. */
   readonly world: World;
   readonly operatorKey: string;
   readonly keys: readonly string[];
@@ -100,12 +104,21 @@ function scenarioLoads({ url, world, operatorKey, keys }: City): Load[] {
   return SCENARIOS.map(({ name, scenario, commandsPerCall, connections }) => ({
     name,
     commandsPerCall,
+    connections,
     async run(durationMs, callsPerSecond) {
       const run = runs++;
       const bikes = world.bikes.filter((_, index) => index % RUNS === run);
       const outcome = await runPlan({
         plan: {
-          ...{ url, world, operatorKey, durationMs, connections, warmUpMs: 0, workers: 1, seed: run, checkEvery: 1000 },
+          url,
+          world,
+          operatorKey,
+          durationMs,
+          connections,
+          warmUpMs: 0,
+          workers: 1,
+          seed: run,
+          checkEvery: 1000,
           mode: callsPerSecond === undefined ? "closed" : "open",
           runId: randomUUID(),
           streams: [{ name, scenario, ratePerSecond: callsPerSecond ?? 0, arrivals: "constant", keys, bikes }],
@@ -133,6 +146,7 @@ async function durableRowLoad(db: Database): Promise<Load> {
   return {
     name: `one durable row, ${CALLERS} callers`,
     commandsPerCall: 1,
+    connections: CALLERS,
     async run(durationMs, callsPerSecond) {
       const times: number[] = [];
       const begun = performance.now();
@@ -183,7 +197,7 @@ async function measure(loads: readonly Load[], db: Database, serverPid: number):
   const durable = all.at(-1);
   // At half the rate only loads of single commands over many connections are compared, with the durable row.
   for (const single of all) {
-    const isSingle = single.load.commandsPerCall === 1 && single.load.name.includes(String(CALLERS));
+    const isSingle = single.load.commandsPerCall === 1 && single.load.connections === CALLERS;
     if (isSingle && durable !== undefined && single !== durable) await compareAtHalf(single, durable);
   }
 }

@@ -58,7 +58,7 @@ export async function installPeers(): Promise<void> {
 
 /** Starts a peer. @param args the connection string first */
 export function startPeer({ file }: Pick<Peer, "file">, args: readonly string[]): Promise<ServerProcess> {
-  // Ignores their error output, in which they report each statement that is cancelled between two turns.
+  // Ignores their error output: they report each statement that measure.ts cancels after a measurement.
   return startServer(join(PEERS, file), args, { NODE_ENV: "production" }, "ignore");
 }
 

@@ -79,10 +79,10 @@ function poster({ secret }: Targets): Poster {
 /** Processes items, `CONCURRENCY` of them at a time. */
 async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   let next = 0;
-  const lane = async () => {
+  const processNext = async () => {
     for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+  await Promise.all(Array.from({ length: CONCURRENCY }, processNext));
 }
 
 /** Returns deliveries to all receivers in turn. */

@@ -7,11 +7,12 @@ import { LOOPBACK_RULES } from "../provision.ts";
 import type { Contestant } from "./contestants.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
-/** The service's own dispatcher. */
+/** The service's own dispatcher, as a contestant of race.ts. @param world a deployment whose endpoints are the receivers */
 export function ours(world: World, cipher: SecretCipher): Contestant {
   return {
     name: "ours",
-    prepare: (n) => enqueue(world, n / world.endpoints),
+    // Each event makes a delivery for every endpoint.
+    prepare: (deliveries) => enqueue(world, deliveries / world.endpoints),
     async start() {
       const dispatcher = dispatcherFor(world, cipher);
       return {

@@ -10,8 +10,14 @@ import { onPostgres, say } from "../processes.ts";
 import { LOOPBACK_RULES } from "../provision.ts";
 import { CIPHER, makeWorld, type World } from "./world.ts";
 
+/*
+ * `pnpm bench webhooks places`: the costs of an event for endpoints that limit events to places (stations, regions or a box),
+ * have an hourly limit, or have thresholds.
+ */
+
 /** Each partner has the 10 endpoints that it may have: 1,000 in all. */
 const PARTNERS = 100;
+/** How often each case is measured, after the warm-up. */
 const ROUNDS = Number(process.env["PLACES_ROUNDS"] ?? 12);
 /** The rides of each case in a round. */
 const RIDES = 5;
@@ -48,9 +54,10 @@ export function places(): Promise<void> {
           ),
           [world.systemId],
         );
+        // Deletes the deliveries of earlier cases, so that every case is measured with an empty queue.
         await world.db.query(statement("", "delete from webhook_queue where system_id = $1"), [world.systemId]);
         const from = performance.now();
-        for (let ride = 0; ride < RIDES; ride++) await record(world);
+        for (let ride = 0; ride < RIDES; ride++) await recordRide(world);
         if (round > 0) times[kind]?.push((performance.now() - from) / RIDES);
       }
     const base = median(times["anywhere"] ?? []);
@@ -74,6 +81,7 @@ const CHANGED = 10;
 async function measureComparisons(world: World): Promise<void> {
   const { db, systemId, ids } = world;
   const run = (sql: string, ...values: unknown[]) => db.query(statement("", sql), [systemId, ...values]);
+  // Every tenth station, counted from another one for each threshold `n`.
   await run(
     insertThresholds("array(select 'station-' || (17 * n + step * 10) % 1000 + 1 from generate_series(0, 99) step)"),
   );
@@ -99,7 +107,7 @@ async function measureComparisons(world: World): Promise<void> {
   const times: number[] = [];
   for (let ride = 0; ride < ROUNDS; ride++) {
     const from = performance.now();
-    await record(world);
+    await recordRide(world);
     times.push(performance.now() - from);
   }
   say(`a ride's event beside them: ${median(times).toFixed(1)} ms`);
@@ -161,7 +169,7 @@ async function fill({ db, ids, systemId }: World): Promise<void> {
 }
 
 /** Records a ride's event, which makes a delivery for each endpoint. */
-async function record({ db, ids, systemId, data }: World): Promise<void> {
+async function recordRide({ db, ids, systemId, data }: World): Promise<void> {
   const ride = { ...(JSON.parse(data) as object), start_station_id: "station-1", end_station_id: "station-2" };
   const event = {
     name: "ride.completed",

@@ -9,12 +9,21 @@ import { measureLatency } from "./delays.ts";
 import { ours } from "./ours.ts";
 import { CIPHER, makeWorld } from "./world.ts";
 
+/*
+ * `pnpm bench webhooks`: the race of the service's dispatcher against other ways to send the same deliveries (`race`), and
+ * `pnpm bench webhooks endpoints`: the dispatcher with more and more endpoints (`byEndpoints`). A `world` is a deployment
+ * with partners' endpoints in a new database.
+ */
+
+/** Deliveries that each contestant of `race` sends in a round. */
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 30_000);
 const ENDPOINTS = Number(process.env["BENCH_ENDPOINTS"] ?? 50);
 /** Runs only the contestants whose name contains this. */
 const WHO = process.env["BENCH_WHO"] ?? "";
 const REPETITIONS = Number(process.env["BENCH_ROUNDS"] ?? 3);
+/** Duration of the measurement of the delay. */
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 15);
+/** The numbers of endpoints that `byEndpoints` compares, and the deliveries for each. */
 const ENDPOINT_COUNTS = (process.env["ENDPOINT_COUNTS"] ?? "1,10,100,1000").split(",").map(Number);
 const ENDPOINT_DELIVERIES = Number(process.env["ENDPOINT_DELIVERIES"] ?? 10_000);
 

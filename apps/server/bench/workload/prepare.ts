@@ -12,7 +12,9 @@ interface PrepareOptions {
   /** The services' `SECRETS_FILE`. */
   readonly secretsFile: string;
   readonly receiver: Receiver;
+  /** The number of clients that ride. */
   readonly riders: number;
+  /** The number of clients that make reservations and hold them for a while. */
   readonly holders: number;
   readonly partners?: number;
   /** Default: `main`. */
