@@ -84,8 +84,7 @@ const claim = statement(
    update trip_uploads u set state = 'running', attempts = attempts + 1, seen_at = now(), share = 0, rows_done = 0
    from next where u.system_id = $1 and u.id = next.id returning u.id`,
 );
-// True for the attempt that claimed the upload last, so that the upload is still its own. A later claim has increased
-// `attempts`.
+// The condition that no other process has claimed the upload since the attempt $3 did: each claim increases `attempts`.
 const isMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
 const progress = statement(
   "uploads.progress",

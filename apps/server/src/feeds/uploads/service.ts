@@ -124,7 +124,10 @@ export function addUploadPart(
   });
 }
 
-/** Requests another trial of a file, with another time zone. @throws ServiceError */
+/**
+ * Requests another trial of a file, with another time zone. Makes no entry in the audit log, because a trial stores no ride.
+ * @throws ServiceError
+ */
 export function tryUpload(context: ActorContext, systemId: string, id: string, zone: string): Promise<StoredUpload> {
   requireZone(zone);
   return change(context, systemId, id, ["tried"], (tx) =>

@@ -84,6 +84,7 @@ async function run(db: Database): Promise<UploadThreadReport> {
     source: SOURCE,
     zone: openTimeZone(upload.time_zone),
     clock: () => Math.round(clock()),
+    // `-` is the standard input, which the next line replaces.
     files: ["-"],
     standardInput: Readable.from(readParts(db), { objectMode: false }),
     standardInputName: upload.file_name,
@@ -136,6 +137,7 @@ function shown(result: TripImportResult, layouts: readonly Layout[], { first }: 
     refused_count: refused.length,
     skipped: result.skipped.length,
     // Shows entries of rejected records first, because these matter most. The number of warnings is shown in any case.
+    // Refused files have no entries here, because `refused` lists them.
     entries: first
       .filter(({ outcome }) => outcome !== "refused")
       .toSorted((a, b) => rank(a) - rank(b))

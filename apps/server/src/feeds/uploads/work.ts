@@ -116,6 +116,7 @@ async function doNext(options: UploadWorkOptions, systemId: string, closed: Abor
   } catch (error) {
     if (error instanceof AttemptLost) return true;
     if (closed.aborted || isUnavailable(error)) {
+      // Another process repeats the step. Only an unavailable database is an error to report.
       await updateUploadReleased(db, attempt);
       if (!closed.aborted) throw error;
     } else if (error instanceof UploadProblem || error instanceof ServiceError) {
