@@ -47,7 +47,10 @@ export function parseBounded(bytes: Uint8Array, maxRecords = MAX_VALUES): unknow
 const [QUOTE, COMMA, BACKSLASH] = Buffer.from(`",\\`);
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from("[]{}");
 
-/** Counts values, depth and records. Does not check whether the bytes are valid JSON, because `JSON.parse` does. */
+/**
+ * Counts values, depth and records. Counts a value for each comma and each opening bracket. Does not check whether the bytes
+ * are valid JSON, because `JSON.parse` does.
+ */
 function checkExtent(bytes: Uint8Array, maxRecords: number): void {
   let values = 0;
   let records = 0;

@@ -2,6 +2,8 @@ import { parentPort } from "node:worker_threads";
 import { type DocumentContent, type DocumentName, readDocument, type Translation } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
 
+/* The thread on which `document-reader.ts` parses the documents of a GBFS source. */
+
 /** A request to parse a document. `read` is the document's name. */
 export interface ReadRequest {
   readonly read: DocumentName;
