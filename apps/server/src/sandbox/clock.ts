@@ -31,7 +31,9 @@ export async function letTimePass(context: CommandContext, systemId: string, sec
     await lockSandboxCity(tx, systemId);
     await updateTimePassed(tx, systemId, new Date(now), seconds);
     await bringFaultsNearer(tx, systemId, now, seconds);
+    // Cached keys contain faults and the times at which keys expire, which have both moved.
     await notifyKeysChanged(tx, systemId);
+    // Wakes the workers, because events and deliveries may have become due.
     for (const channel of ["event_outbox", "webhook_endpoints"]) tx.notify(channel, systemId);
   });
   // The partner matters only for reservations that are made or cancelled, so none is named.

@@ -32,7 +32,7 @@ export function addFault(
   });
 }
 
-/** Ends all faults of a sandbox's API. */
+/** Ends all faults of a sandbox's API. Needs no lock, because it does not depend on the present faults. */
 export function endFaults({ db }: CommandContext, systemId: string): Promise<void> {
   return db.transaction((tx) => writeFaults(tx, systemId, []));
 }
@@ -65,7 +65,11 @@ export async function setWebhookFaults(
   });
 }
 
-/** Makes the faults of a sandbox's API and deliveries end `seconds` sooner. */
+/**
+ * Makes the faults of a sandbox's API and deliveries end `seconds` sooner. Removes the API's faults that have then ended.
+ * Those of deliveries stay stored: their `until` says that they are over. The caller has locked the sandbox, and notifies
+ * the processes that cache faults.
+ */
 export async function bringFaultsNearer(
   tx: Transaction,
   systemId: string,

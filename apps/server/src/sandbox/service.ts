@@ -51,24 +51,25 @@ interface PartnerInSystem {
 }
 
 /**
- * Creates a partner's sandbox, unless it has one.
+ * Creates a partner's sandbox, unless it has one. The partner belongs to the operator's own system, `liveSystemId`.
  * @throws ServiceError when there is no such partner, when the partner is an agency or suspended, or when the system is
  * itself a sandbox
  */
 export function createSandbox(
   context: ActorContext,
-  { systemId: live, partnerId }: PartnerInSystem,
+  { systemId: liveSystemId, partnerId }: PartnerInSystem,
   seed = FIRST_SEED,
 ): Promise<{ readonly sandbox: SandboxRow; readonly created: boolean }> {
   return context.db.transaction(async (tx) => {
     // The lock makes two simultaneous requests create one sandbox, not two.
-    const partner = await mustLock(tx, live, partnerId);
-    const held = await findSandboxOf(tx, live, partnerId);
+    const partner = await mustLock(tx, liveSystemId, partnerId);
+    const held = await findSandboxOf(tx, liveSystemId, partnerId);
     if (held !== undefined) return { sandbox: held, created: false };
     if (partner.suspended_at !== null) throw commandError("conflict", "partnerSuspended", { partnerId });
-    if (await isAgencyPartner(tx, live, partnerId)) throw commandError("conflict", "sandboxOfAgency", { partnerId });
-    if ((await findSandbox(tx, live)) !== undefined)
-      throw commandError("conflict", "sandboxOfSandbox", { systemId: live });
+    if (await isAgencyPartner(tx, liveSystemId, partnerId))
+      throw commandError("conflict", "sandboxOfAgency", { partnerId });
+    if ((await findSandbox(tx, liveSystemId)) !== undefined)
+      throw commandError("conflict", "sandboxOfSandbox", { systemId: liveSystemId });
     const inTransaction = { ...context, db: tx };
     const systemId = context.ids.next("sandbox");
     const now = new Date(context.clock());
@@ -77,7 +78,7 @@ export function createSandbox(
     await createPartnerOfSandbox(inTransaction, systemId, partner, TEST_KEYS);
     const sandbox: SandboxRow = {
       system_id: systemId,
-      live_system_id: live,
+      live_system_id: liveSystemId,
       partner_id: partnerId,
       seed,
       created_at: now,
@@ -94,7 +95,7 @@ export function createSandbox(
     await describeRegions(inTransaction, systemId, sandboxCity(seed));
     await replaceCity(inTransaction, tx, systemId, seed);
     const detail = { sandbox: systemId, seed };
-    await insertActOf(context, tx, { systemId: live, action: "sandbox.created", subject: partnerId, detail });
+    await insertActOf(context, tx, { systemId: liveSystemId, action: "sandbox.created", subject: partnerId, detail });
     return { sandbox, created: true };
   });
 }
@@ -131,7 +132,8 @@ export async function statusOf(context: Pick<CommandContext, "db">, systemId: st
 }
 
 /**
- * Replaces a sandbox's city by a new one.
+ * Replaces a sandbox's city by a new one, when the sandbox's turn comes (`inTurn` lets a process do one act at a time for
+ * all sandboxes). Keeps the answers for repeated requests, which a sweeper deletes later, because the sandbox is in use.
  * @param seed the seed of the new city; the previous seed when left out
  */
 export function resetSandbox(context: CommandContext, systemId: string, seed?: number): Promise<void> {
@@ -149,7 +151,11 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
   return inTurn(context.db, systemId, () => context.db.transaction(reset));
 }
 
-/** Deletes a sandbox's city and the answers for repeated requests. The next use of the sandbox makes it again. */
+/**
+ * Deletes the city of an unused sandbox. The next use of the sandbox makes it again. Deletes the answers for repeated
+ * requests too, because no sweeper does so in an unused sandbox. Takes no turn: the periodic work that calls it empties one
+ * sandbox after another.
+ */
 export function emptySandbox(context: CommandContext, systemId: string): Promise<void> {
   return context.db.transaction(async (tx) => {
     await lockSandboxCity(tx, systemId);
