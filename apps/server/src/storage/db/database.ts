@@ -373,9 +373,11 @@ async function readActivity(client: pg.Client, processIds: readonly number[]) {
     const isDirect = states.get(stateOf(client).processID ?? 0) === "self";
     return {
       isLost: (processId: number) => {
-        // Lost: PostgreSQL waits for a statement while we wait for a result, or it has no such process.
         const state = states.get(processId);
-        return state === undefined ? isDirect : state === "idle" || (state ?? "").startsWith("idle in transaction");
+        // PostgreSQL has no such process. Behind a pooler that says nothing.
+        if (state === undefined) return isDirect;
+        // PostgreSQL waits for a statement while we wait for a result.
+        return state === "idle" || state?.startsWith("idle in transaction") === true;
       },
     };
   } finally {

@@ -65,6 +65,7 @@ export function openReadPool({
         : (wanted, values) =>
             outages.run(
               () => read(wanted, values),
+              // A read may be repeated after any error.
               () => true,
             ),
     close: async () => {

@@ -27,7 +27,10 @@ export async function withoutTimeout(connectionString: string, work: (own: Datab
   }
 }
 
-/** Updates the planner's statistics and the visibility map of tables, and frees dead rows. */
+/**
+ * Updates the planner's statistics and the visibility map of tables, and frees dead rows.
+ * @param isLockAwaited false: skips tables that another process has locked
+ */
 export async function vacuumTables(
   db: QueryRunner,
   tables: readonly string[],

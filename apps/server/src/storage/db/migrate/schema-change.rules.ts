@@ -218,6 +218,7 @@ const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChan
     (table) => on(table, "row exclusive", { work: "rows", advice: BACKFILL }),
   ],
   [/^truncate (?:table )?(\w+)$/, (table) => on(table, "access exclusive", { removes: `the rows of ${table}` })],
+  // Does not match `vacuum (full)`, which rewrites the table while nobody can read it.
   [/^vacuum(?: \((?!.*\bfull\b)[\w, ]*\))? (\w+)$/, (table) => on(table, "share update exclusive", { work: "scan" })],
   // Counts as no work: `analyze` reads some 30,000 pages at most, whatever the size of the table.
   [/^analyze (\w+)$/, (table) => on(table, "share update exclusive")],
