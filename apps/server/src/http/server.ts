@@ -94,6 +94,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     }
     request.framingError = framingError(request.raw);
     if (request.framingError !== undefined) connections.endAfter(request.raw);
+    // A GET waits until the previous answer on its connection was sent.
     connections.inTurn(request.raw, done);
   });
   readJsonBodies(app);
@@ -190,7 +191,7 @@ function parserMessage(code: string | undefined): string {
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addHook("preParsing", (request, _reply, payload, done) => {
-    if (hasBody(request) && isCoded(request)) done(coded());
+    if (hasBody(request) && isCompressed(request)) done(compressed());
     else done(null, payload);
   });
   const parse = app.getDefaultJsonParser("error", "error");
@@ -233,7 +234,7 @@ function hasBody({ is404, method, headers }: FastifyRequest): boolean {
 }
 
 /** Tells whether the body is compressed. Unpacking would let a caller take much memory by sending few bytes. */
-function isCoded({ headers }: FastifyRequest): boolean {
+function isCompressed({ headers }: FastifyRequest): boolean {
   const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`;
   return codings
     .toLowerCase()
@@ -241,7 +242,7 @@ function isCoded({ headers }: FastifyRequest): boolean {
     .some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
 }
 
-function coded(): ServiceError {
+function compressed(): ServiceError {
   return serviceError("unsupported_media_type", "compressed");
 }
 

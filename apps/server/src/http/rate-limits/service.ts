@@ -228,6 +228,7 @@ class SharedRateLimiter implements SweptRateLimiter {
     for (const [key, { until }] of this.#rejections) if (until <= now) this.#rejections.delete(key);
   }
 
+  /** @param isTaken true: the request is counted if it is allowed; false: the limit is only read */
   #decide(key: string, limit: number, isTaken: boolean): RateDecision | Promise<RateDecision> {
     const { windows } = this.#options;
     if (!windows.isUsable()) return this.#byShare(key, limit, isTaken);
@@ -242,6 +243,7 @@ class SharedRateLimiter implements SweptRateLimiter {
       else if (byShare === undefined) {
         // This answer itself may show that the store's clock was changed, so `hasForgotten` is asked again.
         if (windows.hasForgotten(this.#windowMs)) return this.#byShare(key, limit, isTaken);
+        // Counts the request without a limit, because the store has allowed it. `#byShare` has not counted it yet.
         if (isTaken) this.#own.take(key, Number.POSITIVE_INFINITY);
       }
       return rateDecision(limit, state);
