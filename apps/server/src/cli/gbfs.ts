@@ -231,6 +231,7 @@ function consumer(text: string): FeedConsumer {
 }
 
 async function checkLocation(cli: CliContext, location: string, settings: CheckSettings): Promise<void> {
+  // `own` is the feed that this service publishes: it is read from the database.
   const isOwn = location === "own" || location.startsWith("own/");
   if (settings.follow !== undefined && !isAddress(location))
     throw new UsageError("--follow reads the vehicles again and again: <location> must be a feed's address.");

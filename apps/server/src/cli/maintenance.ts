@@ -186,9 +186,9 @@ async function plan({ config, openDatabaseAsIs }: CliContext): Promise<Result> {
 function describe(steps: readonly PlannedStatement[]): string {
   const migrations = [...new Set(steps.map(({ migration }) => migration))];
   const lines = migrations.flatMap((name) => {
-    const its = steps.filter(({ migration }) => migration === name);
-    const shown = its.filter(({ locks, work }) => locks.length > 0 || work === "unknown");
-    const rest = its.length - shown.length;
+    const ofMigration = steps.filter(({ migration }) => migration === name);
+    const shown = ofMigration.filter(({ locks, work }) => locks.length > 0 || work === "unknown");
+    const rest = ofMigration.length - shown.length;
     return [
       name,
       ...shown.map(describeStatement),
