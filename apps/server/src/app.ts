@@ -193,6 +193,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   allowOrigins(http, options.corsOrigins ?? []);
   const cursorCipher = createCursorCipher(() => options.secrets.cursorKeys);
   const deprecatedRoutes = announceDeprecations(http);
+  // The default comes first: `exportsDirectory` requires the option, whose value may be undefined.
   const files = createFileSender(exportsDirectory({ exportsDir: undefined, ...options }));
   const forConsole = { cursorCipher, files, stationMaps: caches.stationMaps, deprecatedRoutes };
   const consoleContext = createConsoleContext({ ...options, ...forConsole, mapTiles: options.dashboard?.mapTiles });
@@ -209,6 +210,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
 
   const reads = openListReads(connections, { ...options, metrics });
   http.addHook("onClose", () => reads.close());
+  // `vital`: checks whether the database is reachable, and key look-ups. `filtered`: lists whose cost depends on filters.
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
@@ -222,7 +224,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
-  bindInterfacesBeside(http, options, operatorAlertList({ ...readContext, clock }, cursorCipher));
+  bindOtherInterfaces(http, options, operatorAlertList({ ...readContext, clock }, cursorCipher));
   serveConsole(http, consoleContext, readContext);
   serveDownloads(http, { db, links, files });
   publishFeeds(http, options, caches.gbfsPages);
@@ -255,7 +257,7 @@ function cityRoutes(
 }
 
 /** Binds the interfaces for sandboxes (/sandbox/v1), for AI agents (/mcp) and for the operator's backend (/operator/v1). */
-function bindInterfacesBeside(
+function bindOtherInterfaces(
   http: FastifyInstance,
   options: AppOptions,
   alertList: ReturnType<typeof operatorAlertList>,

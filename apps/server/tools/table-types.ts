@@ -62,8 +62,8 @@ export async function renderTableTypes(db: Queryable): Promise<string> {
   const columns = await db.query<Column>(allColumns);
   const tables = [...new Set(columns.map((column) => column.table_name))];
   const members = tables.map((table) => {
-    const its = columns.filter((column) => column.table_name === table);
-    return `  readonly ${table}: {\n${its.map(renderColumn).join("")}  };\n`;
+    const ofTable = columns.filter((column) => column.table_name === table);
+    return `  readonly ${table}: {\n${ofTable.map(renderColumn).join("")}  };\n`;
   });
   return `${heading}export interface Tables {\n${members.join("")}}\n${renderColumnTypes(columns)}`;
 }
@@ -72,14 +72,14 @@ export async function renderTableTypes(db: Queryable): Promise<string> {
 function renderColumnTypes(columns: readonly Column[]): string {
   const tables = [...new Set(columns.map((column) => column.table_name))];
   const written = tables.map((table) => {
-    const its = columns.filter((column) => column.table_name === table && column.generated === null);
-    return `  ${table}: { ${its.map(({ name, type }) => `${name}: "${shortNames[type] ?? type}"`).join(", ")} },\n`;
+    const ofTable = columns.filter((column) => column.table_name === table && column.generated === null);
+    return `  ${table}: { ${ofTable.map(({ name, type }) => `${name}: "${shortNames[type] ?? type}"`).join(", ")} },\n`;
   });
   const generated = tables.flatMap((table) => {
-    const its = columns.flatMap(({ table_name: of, name, generated: expression }) =>
+    const ofTable = columns.flatMap(({ table_name: of, name, generated: expression }) =>
       of === table && expression !== null ? [`${name}: ${JSON.stringify(onOneLine(expression))}`] : [],
     );
-    return its.length === 0 ? [] : [`  ${table}: { ${its.join(", ")} },\n`];
+    return ofTable.length === 0 ? [] : [`  ${table}: { ${ofTable.join(", ")} },\n`];
   });
   return `
 /** The columns that statements write, with PostgreSQL's types. */

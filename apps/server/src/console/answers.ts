@@ -9,7 +9,10 @@ import { z, type ZodTypeAny } from "zod";
  * schema selects the fields, so that a new column of a table is never sent by accident.
  */
 
-/** A value of the contract as a handler may return it, with a `Date` for an instant. */
+/**
+ * A value of the contract as a handler may return it, with a `Date` for an instant. The type of an instant is `string`, to
+ * which `string extends Wire` applies; a union of texts, such as a status, has no `Date`.
+ */
 export type Served<Wire> = Wire extends string
   ? string extends Wire
     ? Wire | Date

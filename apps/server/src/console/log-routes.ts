@@ -107,6 +107,7 @@ function requestRoutes(context: ConsoleContext, longReads: LongReads) {
     },
     days: async ({ query, request }: Call<DaysQuery>) => {
       const since = new Date(clock() - (query.days ?? DEFAULT_DAYS) * DAY_MS);
+      // Ends in the future, so that it includes today.
       const range = rangeOf(request, query.key_id, since, new Date(clock() + DAY_MS));
       const days = await usageByDay(readingOf(context, longReads, request), consoleCaller(request).systemId, range);
       return { status: 200 as const, body: { data: days } };

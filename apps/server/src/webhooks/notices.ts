@@ -74,6 +74,7 @@ export function startStationNotices({
   watch,
   ...context
 }: CommandContext & SweeperSurroundings): PeriodicWork<number> {
+  // A station is a unit of this work: one whose notice fails again and again is set aside, and the others go on.
   const work: UnitWork = {
     db: context.db,
     work: "notify-of-station",
