@@ -82,6 +82,7 @@ export class Engine {
     if (running.includes(this.#daemon)) process.kill(this.#init, "SIGKILL");
     this.#network.kill();
     await Promise.all(ended);
+    // Control groups of version 1 have the directory once for each controller, those of version 2 only once.
     const inGroups = globSync(`/sys/fs/cgroup/{*/,}${GROUP}{/*,}`, { withFileTypes: true });
     const groups = inGroups
       .filter((entry) => entry.isDirectory())
