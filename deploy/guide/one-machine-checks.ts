@@ -1,7 +1,7 @@
 /*
- * Checks of what docs/operations.md promises about one machine, by heading. Each check runs after the last command below its
- * heading. `world` simulates the network around the machines, with a registry of packages; `outside` simulates a mail server
- * and a partner's webhook receiver.
+ * Checks of what docs/operations.md promises about one machine, by heading. Each check runs after the last command
+ * below its heading. `world` simulates the network around the machines, with a registry of packages; `outside`
+ * simulates a mail server and a partner's webhook receiver.
  */
 import assert from "node:assert/strict";
 import { eventually } from "./checks.ts";

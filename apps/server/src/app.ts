@@ -210,7 +210,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
 
   const reads = openListReads(connections, { ...options, metrics });
   http.addHook("onClose", () => reads.close());
-  // `vital`: checks whether the database is reachable, and key look-ups. `filtered`: lists whose cost depends on filters.
+  // `vital`: checks whether the database is reachable, and key look-ups. `filtered`: lists whose cost depends on
+  // filters.
   const pools = { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage };
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });

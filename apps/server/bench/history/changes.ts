@@ -80,7 +80,8 @@ async function insertStations(tx: Transaction, changesPerDay: number, begins: nu
 function insertDay(day: number, n: number, days: number): string {
   const isFirst = n === 0 || new Date(day).getUTCDate() === 1;
   const at = `timestamptz '${iso(day)}'`;
-  // SQL of a station's bikes after its change `k` of the day, from 0: up and down between empty and full. -1: before it.
+  // SQL of a station's bikes after its change `k` of the day, from 0: up and down between empty and full. -1: before
+  // it.
   const wave = (k: string) => `abs((i * 7 + ${n} * per_day + ${k}) % (2 * capacity) - capacity)::int`;
   // SQL of the time of change `k`: within the `k`th of the day's `per_day` equal parts, not always at the same point of it.
   const changedAt = `${at} + (k + (i * 13 + k * 7) % 90 / 100.0 + 0.05) / per_day * interval '1 day'`;

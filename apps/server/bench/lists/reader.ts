@@ -20,7 +20,10 @@ export const LIMIT = 50;
 /** Reads a page of a list, with filters as their parameters' texts. */
 type Read = (filters: Readonly<Record<string, string>>, request: PageRequest<never>) => Promise<Page<unknown>>;
 
-/** Returns a function that reads a list as its endpoint does. @param meter records the statements of the reads (work.ts) */
+/**
+ * Returns a function that reads a list as its endpoint does.
+ * @param meter records the statements of the reads (work.ts)
+ */
 export async function readerOf(name: ListName, db: Database, meter: Meter): Promise<Read> {
   const { readPool } = meter.context;
   const context = {

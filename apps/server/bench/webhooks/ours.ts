@@ -7,7 +7,10 @@ import { LOOPBACK_RULES } from "../provision.ts";
 import type { Contestant } from "./contestants.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
-/** The service's own dispatcher, as a contestant of race.ts. @param world a deployment whose endpoints are the receivers */
+/**
+ * The service's own dispatcher, as a contestant of race.ts.
+ * @param world a deployment whose endpoints are the receivers
+ */
 export function ours(world: World, cipher: SecretCipher): Contestant {
   return {
     name: "ours",

@@ -11,8 +11,8 @@ import { LOOPBACK_RULES } from "../provision.ts";
 import { CIPHER, makeWorld, type World } from "./world.ts";
 
 /*
- * `pnpm bench webhooks places`: the costs of an event for endpoints that limit events to places (stations, regions or a box),
- * have an hourly limit, or have thresholds.
+ * `pnpm bench webhooks places`: the costs of an event for endpoints that limit events to places (stations, regions or a
+ * box), have an hourly limit, or have thresholds.
  */
 
 /** Each partner has the 10 endpoints that it may have: 1,000 in all. */

@@ -10,9 +10,9 @@ import { ours } from "./ours.ts";
 import { CIPHER, makeWorld } from "./world.ts";
 
 /*
- * `pnpm bench webhooks`: the race of the service's dispatcher against other ways to send the same deliveries (`race`), and
- * `pnpm bench webhooks endpoints`: the dispatcher with more and more endpoints (`byEndpoints`). A `world` is a deployment
- * with partners' endpoints in a new database.
+ * `pnpm bench webhooks`: the race of the service's dispatcher against other ways to send the same deliveries (`race`),
+ * and `pnpm bench webhooks endpoints`: the dispatcher with more and more endpoints (`byEndpoints`). A `world` is a
+ * deployment with partners' endpoints in a new database.
  */
 
 /** Deliveries that each contestant of `race` sends in a round. */

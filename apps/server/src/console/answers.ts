@@ -10,8 +10,8 @@ import { z, type ZodTypeAny } from "zod";
  */
 
 /**
- * A value of the contract as a handler may return it, with a `Date` for an instant. The type of an instant is `string`, to
- * which `string extends Wire` applies; a union of texts, such as a status, has no `Date`.
+ * A value of the contract as a handler may return it, with a `Date` for an instant. The type of an instant is `string`,
+ * to which `string extends Wire` applies; a union of texts, such as a status, has no `Date`.
  */
 export type Served<Wire> = Wire extends string
   ? string extends Wire

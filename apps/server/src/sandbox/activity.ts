@@ -8,7 +8,10 @@ import { type DeliveryView, listPartnersDeliveries } from "../webhooks/log/deliv
 import { lastingFaults } from "./faults.rules.ts";
 import { findSandbox } from "./queries.ts";
 
-/* What happens in a sandbox, for its page of the dashboard: the latest events with their deliveries, and the active faults. */
+/*
+ * What happens in a sandbox, for its page of the dashboard: the latest events with their deliveries, and the active
+ * faults.
+ */
 
 /** Number of deliveries that are read: enough for the listed events when the sandbox has a few webhooks. */
 const READ_DELIVERIES = 100;

@@ -66,9 +66,9 @@ export async function setWebhookFaults(
 }
 
 /**
- * Makes the faults of a sandbox's API and deliveries end `seconds` sooner. Removes the API's faults that have then ended.
- * Those of deliveries stay stored: their `until` says that they are over. The caller has locked the sandbox, and notifies
- * the processes that cache faults.
+ * Makes the faults of a sandbox's API and deliveries end `seconds` sooner. Removes the API's faults that have then
+ * ended. Those of deliveries stay stored: their `until` says that they are over. The caller has locked the sandbox, and
+ * notifies the processes that cache faults.
  */
 export async function bringFaultsNearer(
   tx: Transaction,

@@ -132,8 +132,9 @@ export async function statusOf(context: Pick<CommandContext, "db">, systemId: st
 }
 
 /**
- * Replaces a sandbox's city by a new one, when the sandbox's turn comes (`inTurn` lets a process do one act at a time for
- * all sandboxes). Keeps the answers for repeated requests, which a sweeper deletes later, because the sandbox is in use.
+ * Replaces a sandbox's city by a new one, when the sandbox's turn comes (`inTurn` lets a process do one act at a time
+ * for all sandboxes). Keeps the answers for repeated requests, which a sweeper deletes later, because the sandbox is in
+ * use.
  * @param seed the seed of the new city; the previous seed when left out
  */
 export function resetSandbox(context: CommandContext, systemId: string, seed?: number): Promise<void> {
@@ -153,8 +154,8 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
 
 /**
  * Deletes the city of an unused sandbox. The next use of the sandbox makes it again. Deletes the answers for repeated
- * requests too, because no sweeper does so in an unused sandbox. Takes no turn: the periodic work that calls it empties one
- * sandbox after another.
+ * requests too, because no sweeper does so in an unused sandbox. Takes no turn: the periodic work that calls it empties
+ * one sandbox after another.
  */
 export function emptySandbox(context: CommandContext, systemId: string): Promise<void> {
   return context.db.transaction(async (tx) => {

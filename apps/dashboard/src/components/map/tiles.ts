@@ -26,7 +26,8 @@ interface Picture {
 
 /**
  * Creates the street map.
- * @param url the address of the tiles, with `{z}` for the zoom level, `{x}` for the column, `{y}` for the row, and maybe `{r}`
+ * @param url the address of the tiles, with `{z}` for the zoom level, `{x}` for the column, `{y}` for the row, and
+ *   maybe `{r}`
  * @param onArrived called when an image is loaded, so that the map is drawn again
  */
 export function createTiles(url: string, onArrived: () => void): Tiles {

@@ -133,7 +133,8 @@ function stepOf(
     to > progress.summed_from &&
     !is_unsummed;
   const { available, reserved, on_trip, disabled, missing, online, empty, full, offline } = means;
-  // Every sample has all four numbers of stations: if `online` is not null, the others are not, and `?? 0` has no effect.
+  // Every sample has all four numbers of stations: if `online` is not null, the others are not, and `?? 0` has no
+  // effect.
   return {
     from: from.toISOString(),
     to: to.toISOString(),

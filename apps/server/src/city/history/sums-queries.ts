@@ -12,8 +12,8 @@ import { stationPieces } from "./changes-sql-fragments.ts";
 // all of it anew and deletes its marks. A mark with `and_after` stands for its hour and all later ones. A mark with
 // `is_first` says that its hour has no sums yet, so readers show the rides as unknown rather than 0.
 //
-// `rowsOfSystem` joins rows with `placed`, the system's row of `placed_systems`, which a distributed database needs for an
-// insert. A statement that only writes ends with an empty `select`: the steps of its `with` do the work.
+// `rowsOfSystem` joins rows with `placed`, the system's row of `placed_systems`, which a distributed database needs for
+// an insert. A statement that only writes ends with an empty `select`: the steps of its `with` do the work.
 
 /** The progress of a system's sums. */
 export type SumProgress = Tables["sum_progress"];
@@ -271,9 +271,9 @@ const quarters = (column: "bikes" | "docks") =>
 const seconds = (condition: string) => `coalesce(sum(seconds) filter (where ${condition}), 0)`;
 
 /*
- * Computes hours again from the beginning. A ride counts as started unless it was cancelled, so a ride under way does; only a
- * completed ride counts as ended. Writes only rows that differ, and deletes the row of a station that has nothing
- * in an hour any more.
+ * Computes hours again from the beginning. A ride counts as started unless it was cancelled, so a ride under way does;
+ * only a completed ride counts as ended. Writes only rows that differ, and deletes the row of a station that has
+ * nothing in an hour any more.
  */
 const sumStations = statement(
   "sums.sumStations",

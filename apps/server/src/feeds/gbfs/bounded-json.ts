@@ -48,8 +48,8 @@ const [QUOTE, COMMA, BACKSLASH] = Buffer.from(`",\\`);
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from("[]{}");
 
 /**
- * Counts values, depth and records. Counts a value for each comma and each opening bracket. Does not check whether the bytes
- * are valid JSON, because `JSON.parse` does.
+ * Counts values, depth and records. Counts a value for each comma and each opening bracket. Does not check whether the
+ * bytes are valid JSON, because `JSON.parse` does.
  */
 function checkExtent(bytes: Uint8Array, maxRecords: number): void {
   let values = 0;

@@ -125,7 +125,8 @@ export function addUploadPart(
 }
 
 /**
- * Requests another trial of a file, with another time zone. Makes no entry in the audit log, because a trial stores no ride.
+ * Requests another trial of a file, with another time zone. Makes no entry in the audit log, because a trial stores no
+ * ride.
  * @throws ServiceError
  */
 export function tryUpload(context: ActorContext, systemId: string, id: string, zone: string): Promise<StoredUpload> {

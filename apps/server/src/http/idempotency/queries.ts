@@ -26,8 +26,8 @@ const names = answer.only("caller", "path", "key");
 /** An answer with the name of its call. */
 export interface AnswerRow extends RowOf<typeof names>, AnsweredCall {}
 
-// To claim a call is to insert the row of its name, on which any other transaction that claims it waits. A row that is too
-// old to count is overwritten. A row that counts is locked, so that it exists until it is read.
+// To claim a call is to insert the row of its name, on which any other transaction that claims it waits. A row that is
+// too old to count is overwritten. A row that counts is locked, so that it exists until it is read.
 const claim = statement(
   "idempotency.claim",
   `insert into idempotency_keys (system_id, caller, path, key, body_hash, created_at)

@@ -23,10 +23,10 @@ const REDIS_CLOCK = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * Returns a Lua script for Redis that does the same as the sliding window of `createMemoryRateLimiter`. It keeps a list of
- * the instants of the counted requests, oldest first, at 10 bytes each. Old instants are removed in chunks, so that a call
- * costs the same for every limit. So are instants after the present, from before Redis's clock was set back. The whole list
- * expires with its last instant.
+ * Returns a Lua script for Redis that does the same as the sliding window of `createMemoryRateLimiter`. It keeps a list
+ * of the instants of the counted requests, oldest first, at 10 bytes each. Old instants are removed in chunks, so that
+ * a call costs the same for every limit. So are instants after the present, from before Redis's clock was set back. The
+ * whole list expires with its last instant.
  *
  * KEYS: the list. ARGV: the limit, the window in milliseconds, 1 to count the request or 0 to read.
  * The script returns whether the request is allowed, how many are counted, the milliseconds until a counted one leaves
