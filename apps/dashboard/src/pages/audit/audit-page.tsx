@@ -60,6 +60,7 @@ interface AuditLogProps {
 
 function AuditLog({ scope, read, isOperatorLog, about }: AuditLogProps) {
   const url = useUrlState();
+  const offered = isOperatorLog ? operatorFilters : filters;
   const { data, error, refetch, isFetching } = useQuery({
     queryKey: ["audit", ...scope],
     queryFn: ({ signal }) => read(signal),
@@ -70,8 +71,8 @@ function AuditLog({ scope, read, isOperatorLog, about }: AuditLogProps) {
       <PageHeader title="Audit log">{about}</PageHeader>
       <Filters
         label="Filters"
-        filters={isOperatorLog ? operatorFilters : filters}
-        values={url.given(operatorFilters.map(({ name }) => name))}
+        filters={offered}
+        values={url.given(offered.map(({ name }) => name))}
         onChange={url.filter}
         count={data === undefined ? "" : `${data.data.length} shown`}
       />
