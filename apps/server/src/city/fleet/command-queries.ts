@@ -167,7 +167,7 @@ const shift = statement(
      group by id, type),
    total as materialized (
      select id, sum(available)::int as available, sum(reserved)::int as reserved
-     from given group by id having sum(available) <> 0 or sum(reserved) <> 0),
+     from given group by id having bool_or(available <> 0 or reserved <> 0)),
    updated as (
    update stations s set ${CHANGED}, ${stateSince("s", "$5")}, num_bikes_available = greatest(0, s.num_bikes_available + total.available),
      num_bikes_reserved = greatest(0, s.num_bikes_reserved + total.reserved),

@@ -88,3 +88,28 @@ test("a mirrored station's types follow the bikes that come and go, and never ad
   const after = await checkInvariants(harness.db, harness.systemId);
   expect(after.find(({ name }) => name === "station_types")).toMatchObject({ broken: 1, examples: ["C"] });
 });
+
+test("bikes of two types that change places in one command are counted under their types", async () => {
+  await harness.stations(stationItem("C"), stationItem("D"));
+  await harness.bikes(
+    { id: "e3", station_id: "C", vehicle_type_id: "electric" },
+    { id: "c3", station_id: "D", vehicle_type_id: "classic" },
+  );
+  await harness.db.query(mirrorTypes, [harness.systemId]);
+  harness.clock.advance(60_000);
+  const at = new Date(harness.clock()).toISOString();
+  await harness.report(
+    { id: "e3", at, vehicle_state: "available", station_id: "D" },
+    { id: "c3", at, vehicle_state: "available", station_id: "C" },
+  );
+  const { num_bikes_available, vehicle_types_available } = station.parse(
+    JSON.parse(String((await harness.station("C"))["json"])),
+  );
+  expect([num_bikes_available, vehicle_types_available]).toEqual([
+    4,
+    [
+      { vehicle_type_id: "classic", count: 4 },
+      { vehicle_type_id: "electric", count: 0 },
+    ],
+  ]);
+});
