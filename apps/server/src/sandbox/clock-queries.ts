@@ -22,7 +22,8 @@ const passTime = {
   rider_alerts: `update rider_alerts set ends_at = ${nearer("ends_at")} where system_id = $1 and ended_at is null and ends_at > $2`,
   idempotency_keys: `update idempotency_keys set created_at = created_at - $3::int * interval '1 s'
     where system_id = $1 and created_at <= $2::timestamptz + interval '1 day'`,
-  keys: `update keys set expires_at = ${nearer("expires_at")},
+  // Each time alone: a key that was rotated may have no expiry, and an expired one stays so.
+  keys: `update keys set expires_at = case when expires_at > $2 then ${nearer("expires_at")} else expires_at end,
       revoked_at = case when revoked_at > $2 then ${nearer("revoked_at")} else revoked_at end
     where system_id = $1 and (expires_at > $2 or revoked_at > $2)`,
   sandboxes: "update sandboxes set advanced_seconds = advanced_seconds + $3::int, rides_at = $2 where system_id = $1",

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SANDBOX_AWAKE_MS } from "../../src/city/systems/service.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { createMetrics } from "../../src/health/metrics/registry.ts";
-import { issueKey, keysOf } from "../../src/partners/keys/service.ts";
+import { issueKey, keysOf, rotateKey } from "../../src/partners/keys/service.ts";
 import { createPartner, partnersOf } from "../../src/partners/service.ts";
 import { removePartner, suspendPartner } from "../../src/partners/suspend-or-remove.ts";
 import { addFault } from "../../src/sandbox/faults.ts";
@@ -55,6 +55,18 @@ const post = (path: string, body: unknown, as = key) =>
     body: JSON.stringify(body),
   });
 const inSeconds = (seconds: number) => new Date(app.clock() + seconds * 1000).toISOString();
+
+it("a rotated key without an expiry works until its overlap ends by the clock that is advanced", async () => {
+  const context = keyContext(app);
+  const input = { systemId, partnerId: app.partnerId, scopes: scopeNames, rateLimit: 1_000_000 };
+  const old = await issueKey(context, input);
+  await rotateKey(context, systemId, old.id, 600_000);
+  const status = async () => (await app.get("/v1/me", { key: old.key })).status;
+  await post("/sandbox/v1/clock/advance", { seconds: 60 });
+  expect(await status()).toBe(200);
+  await post("/sandbox/v1/clock/advance", { seconds: 541 });
+  await expect.poll(status).toBe(401);
+});
 
 describe("a sandbox", () => {
   it("has 40 stations and 300 bikes, at the addresses of live data, and every answer says so", async () => {
