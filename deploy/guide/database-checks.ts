@@ -1,6 +1,6 @@
 /*
- * Checks of what the guide's pages promise about databases: recovery to an instant, the loss of the primary, and
- * distribution over machines.
+ * Checks of what docs/two-nodes.md and docs/citus.md promise about databases: recovery to an instant, the loss of the
+ * primary, and distribution over machines. The walk (walk.ts) runs the commands of these pages, block by block.
  */
 import assert from "node:assert/strict";
 import { cpSync, globSync } from "node:fs";
@@ -11,10 +11,11 @@ import type { Check, Context } from "./context.ts";
 import type { Machine } from "./machines.ts";
 import { Writes } from "./writes.ts";
 
+/** By heading of a page: what the walk does before the first block of commands under that heading. */
 export const databasePreparations: Readonly<Record<string, Check>> = {
   "To any instant": startWrites,
   "Going back": async (context) => {
-    // Makes sure that some writes happen after the chosen instant.
+    // The last block of "To any instant" has chosen an instant. Makes sure that some writes happen after it.
     for (let writes = 0; writes < 5; writes++) await writesOf(context).untilAcknowledged(10_000);
     await writesOf(context).stop();
   },
@@ -33,6 +34,7 @@ export const databasePreparations: Readonly<Record<string, Check>> = {
   },
 };
 
+/** By heading, then by what the page promises there: the check, which the walk makes after the heading's last block. */
 export const databaseChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   "Going back": { "what was written before the instant is there, and nothing that was written after it": backInTime },
   "Removing the copy": { "of the base backups three stay, and of the archive what they need": archiveOfThree },
@@ -96,10 +98,14 @@ async function storedStations(machine: Machine, port: number): Promise<ReadonlyS
   return new Set((await psql(machine, port, "select id from stations")).split("\n"));
 }
 
+/** The port of the copy that the page restores. */
+const COPY_PORT = 5433;
+
 /** Compares the writes of the walk with a copy that the page restored to the instant in its variable `INSTANT`. */
 async function backInTime(context: Context): Promise<void> {
   const { acknowledged } = writesOf(context);
   // PostgreSQL has microseconds, the walk has milliseconds. Writes within a millisecond of the instant are not checked.
+  // The page's shell stores its variables in ~/.state after each block. `tr` makes single quotes of its double quotes.
   const [, instant = ""] =
     /'([^']+)'/.exec(await context.machines.db.run("grep ^declare.*INSTANT= ~/.state | tr '\"' \"'\"")) ?? [];
   const at = new Date(
@@ -111,7 +117,7 @@ async function backInTime(context: Context): Promise<void> {
   const before = acknowledged.filter(({ answeredAt }) => answeredAt.getTime() < at - 1);
   const after = acknowledged.filter(({ sentAt }) => sentAt.getTime() > at + 1);
   assert.ok(before.length > 10 && after.length > 0, `${before.length} and ${after.length} writes`);
-  const stored = await storedStations(context.machines.db, 5433);
+  const stored = await storedStations(context.machines.db, COPY_PORT);
   assert.deepEqual(
     before.filter(({ id }) => !stored.has(id)),
     [],
@@ -143,7 +149,7 @@ async function losePrimary(context: Context): Promise<void> {
   const writes = writesOf(context);
   const lostAt = performance.now();
   await db2.end();
-  // Waits a second, because the first calls after the loss may still be answered by waiting processes.
+  // A write that was under way at the loss may still be acknowledged. After a second, the next one goes to the new primary.
   await wait(1000);
   await writes.untilAcknowledged(90_000);
   console.log(`               written again ${Math.round(performance.now() - lostAt)} ms after the loss`);

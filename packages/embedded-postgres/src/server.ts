@@ -82,7 +82,8 @@ export async function ensureRunning(
 export async function stop(cluster: Omit<Cluster, "isDurable">): Promise<void> {
   const running = await findPostmaster(dataOf(cluster.home));
   if (!running) return;
-  // A fast shutdown writes a checkpoint of up to 4 GB. Supervisors often kill after 10 to 90 s, which loses no data either.
+  // A fast shutdown writes a checkpoint of up to 4 GB, which may take longer than this. Neither an immediate shutdown nor the
+  // kill of a supervisor, often after 10 to 90 s, loses data: the next start recovers.
   const steps = [
     { how: "fast", signal: "INT", timeoutMs: 30_000 },
     { how: "immediate", signal: "QUIT", timeoutMs: 10_000 },

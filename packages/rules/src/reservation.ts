@@ -10,7 +10,8 @@ export type ReservationCommand = "fulfil" | "cancel" | "expire";
 
 /**
  * The transitions of a reservation: `active` → `fulfilled` | `cancelled` | `expired`, all final. For each state and
- * command: the next state, `same` when it was cancelled or has expired already, `conflict` when the command is impossible.
+ * command: the next state; `same` when a cancelled one is cancelled again, or an expired one expired again; `conflict` when
+ * the command is impossible.
  */
 export const reservationTransitions = {
   active: { fulfil: "fulfilled", cancel: "cancelled", expire: "expired" },

@@ -89,7 +89,8 @@ export function buildRequest(
   const headers = withoutUndefined({
     accept: "application/json",
     authorization: kind === "open" ? undefined : "Bearer [redacted]",
-    // fetch trims a leading space. In a browser the header is not set, because it would cause a preflight request.
+    // Without a `userAgent` the value begins with a space, which fetch trims. Not set in a browser: a request without a key
+    // would then need a preflight request.
     "user-agent": platform.document ? undefined : `${userAgent} bikeshare-sdk/${VERSION}`,
     "content-type": body && "application/json",
     "idempotency-key": idempotencyKey,

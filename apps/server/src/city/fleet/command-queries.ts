@@ -16,9 +16,11 @@ import type { VehicleEvent, VehiclePosition } from "./vehicle-events.rules.ts";
  * depend on it. A station's counters are its numbers of bikes and docks. Operated counters are counted from the bikes;
  * mirrored counters come from a feed, and commands only shift them until the next snapshot.
  *
+ * A statement whose last part is a `select` without columns returns nothing: `with` needs one.
+ *
  * `CHANGED` gives a row a new position in the order of changes, which clients follow. `stateSince`, `stateOf` and
  * `recordUpdated` record a station's new state in its history. `rowsOfSystem` joins rows from parameters with the system, so
- * that a distributed database knows their node.
+ * that a distributed database knows their node; their alias `placed` has the column `system_id`.
  */
 
 const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "source_facts", "change_position");
@@ -148,7 +150,7 @@ const recount = statement(
    })} else station.num_docks_available end as docks
      from counts join stations station on station.system_id = $1 and station.id = counts.id) as c
    where s.system_id = $1 and s.id = c.id and s.counters = 'operated'
-     and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, -1), s.vehicle_types_available::text,
+     and (s.num_bikes_available, s.num_bikes_reserved, s.num_bikes_disabled, s.vehicle_types_available::text,
          s.num_docks_available)
        is distinct from (c.available, c.reserved, c.disabled, c.by_type, c.docks)
    returning s.id, ${stateOf("s")}),
@@ -156,9 +158,9 @@ const recount = statement(
    select`,
 );
 
-// The count of a vehicle type follows the bikes of that type. All types together never count more bikes than are available:
-// when a bike leaves whose type the feed does not list, the counts of the last listed types are reduced. `before` is the sum
-// of the counts of the types listed earlier.
+// Adds the given shifts to each listed type, adds up the types listed earlier, and limits each type to what is left of the
+// new total: when a bike leaves whose type the feed does not list, the last listed types count fewer. `before` is the sum of
+// the counts of the types listed earlier. Docks are not shifted: only the feed of a mirrored station tells their number.
 const shift = statement(
   "fleet.shiftCounters",
   `with given as materialized (

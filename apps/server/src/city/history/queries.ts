@@ -492,8 +492,8 @@ export async function insertPastStates(
 }
 
 /**
- * Deletes the states that were recorded at an instant or later, except the newest of each station: an invented past
- * replaces the first states of stations that were created then.
+ * Deletes the states that were recorded at an instant or later, except the newest of each station, which is its present one.
+ * For the demo's city, whose invented past replaces the states that were recorded when its stations were created.
  */
 export async function deleteStatesSinceButNewest(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteStates, [systemId, since]);

@@ -55,9 +55,9 @@ export async function namesIn(db: Queryable, systemId: string, items: readonly N
 }
 
 /**
- * The kinds whose ids the operator or a feed gives. A station and a bike may have the same id, so the kind tells them apart:
- * the action of an act about them begins with their kind. The ids of other kinds are unique among all kinds, and an action
- * about them may begin with another word: the subject of `person.joined` is a partner or a system.
+ * The kinds whose ids may repeat among each other, because the operator or a feed gives them. Their key includes the kind,
+ * which is the first word of every action about them. Ids of other kinds do not repeat among each other, and an action about
+ * them may begin with another word: the subject of `person.joined` is a partner or a system.
  */
 const GIVEN_IDS = ["station", "bike", "ride", "region", "vehicle_type", "pricing_plan", "alert"];
 

@@ -29,7 +29,10 @@ export interface ServedEndpoint {
   readonly list: RecordList | undefined;
   /** The fields of its records; empty for GBFS, whose fields only `find` knows. */
   readonly fields: readonly ServedField[];
-  /** Returns the field, or the part of a field, at a path: `vehicle_attributes.year`, `special_group_type.all_riders`. */
+  /**
+   * Tells whether the field at a path, or a part of it such as `special_group_type.all_riders`, is optional; undefined: it is
+   * not served.
+   */
   find(path: string): Omit<ServedField, "name"> | undefined;
 }
 

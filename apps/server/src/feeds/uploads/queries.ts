@@ -36,7 +36,7 @@ const deleteEnded = statement(
   "uploads.deleteEnded",
   `delete from trip_uploads where system_id = $1 and not (${isOpen})`,
 );
-// Removes `person:` from `asked_by`, which leaves the person's id.
+// Joins the person who asked: `asked_by` is `person:` and the person's id, which begins at the eighth character.
 const findNewest = statement(
   "uploads.findNewest",
   `select u.*, people.name as asked_by_name from (

@@ -5,8 +5,8 @@ import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { judgeRole } from "./doctor.rules.ts";
 import { findServerUse } from "../database-health/service.ts";
+import { judgeRole } from "./doctor.rules.ts";
 import { findRoleRights } from "./queries.ts";
 
 const NEEDED_BYTES = 256 * 1024 ** 2;

@@ -71,8 +71,8 @@ export async function issueDemoKey(
 }
 
 /**
- * Returns the partner of a key that `issueDemoKey` issued for this system; then the system has the demo's data. Undefined
- * for any other key.
+ * Tells whether a system has the demo's data: returns the partner of `key` if `issueDemoKey` issued that key for this system,
+ * and undefined for any other key.
  */
 export async function demoPartner(
   context: Pick<DemoKeyContext, "db" | "systemId">,
@@ -135,6 +135,7 @@ export async function inviteToDemo(
 ): Promise<SignInLinks> {
   const { systemId, partnerId } = context;
   const link = async (of: string | null, email: string) => {
+    // The operator hands out these links, so opening one proves the person's address.
     const { token } = await invite(context, { systemId, partnerId: of, email, role: "admin", proves: "operator" });
     return invitationUrl(baseUrl, token);
   };

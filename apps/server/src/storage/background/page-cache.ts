@@ -20,7 +20,10 @@ export interface PageCacheOptions {
   readonly clock: () => number;
   /** The most pages of each system; above it the oldest are dropped. 500 pages of 100 kB are 50 MB. */
   readonly capacity?: number;
-  /** Milliseconds for which a page is served even if rows have changed. Default 0. */
+  /**
+   * Milliseconds for which a page is served even if rows have changed: limits how often a page is made whose rows change many
+   * times a second. Default 0.
+   */
   readonly minAgeMs?: number;
 }
 
@@ -42,10 +45,10 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
   const { listening, clock, capacity = 500, minAgeMs = 0 } = options;
   /** The pages of each system since its last change. */
   const systems = new Map<string, Map<string, Entry<Page>>>();
-  /** The pages from before the last change that were not `minAgeMs` old then: they are served until they are. */
+  /** Pages made before the last change. Each is served until it is `minAgeMs` old. */
   const outdated = new Map<string, Map<string, Entry<Page>>>();
 
-  // A clock that was set back must not make an entry younger.
+  // After the clock was set back far, an entry counts as old, not as made in the future.
   const ageOf = ({ since }: Entry<Page>) => Math.abs(clock() - since);
   const clear = (systemId: string) => {
     const pages = systems.get(systemId);
@@ -73,7 +76,7 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
       if (!listening() && minAgeMs === 0) return make();
       const pages = systems.get(systemId) ?? new Map<string, Entry<Page>>();
       systems.set(systemId, pages);
-      // A page that is made again takes its own place, at the end of the order.
+      // Removed first, so that a page that is made again drops no other, and becomes the newest.
       pages.delete(page);
       const oldest = pages.keys().next().value;
       if (pages.size >= capacity && oldest !== undefined) pages.delete(oldest);

@@ -2,7 +2,7 @@ import type { WorkWatch } from "./work-watch.ts";
 
 /** Work that a process repeats. Any number of processes may do the same. */
 export interface PeriodicWork<Result = void> {
-  /** Does the work now, after the current run. */
+  /** Does the work once more, after the runs that are under way or wait. An error goes to the caller, not to `onError`. */
   runOnce(): Promise<Result>;
   /** Begins no more runs; resolves when the current one has ended. */
   close(): Promise<void>;

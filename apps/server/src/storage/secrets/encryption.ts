@@ -17,7 +17,7 @@ export interface TextCipher {
  * AES-256-GCM. The nonce is a keyed hash of the context and the text: the same text gives the same bytes in one context, and
  * two different ones share a nonce only with a negligible probability.
  * @param key 32 random bytes
- * @param purpose keeps the nonces of two uses of one key apart
+ * @param purpose keeps the nonces of two uses of one key apart; it does not keep their texts apart, which contexts must do
  */
 export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
   const nonceKey = hash("sha256", Buffer.concat([Buffer.from(`${purpose} nonce`), key]));

@@ -65,7 +65,7 @@ function shownNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Tells whether a system publishes version 2, which Google's guide describes. Most systems publish a newer one as well. */
+/** Tells whether a system's `gbfs_versions` lists a version 2, the one that Google's guide describes. */
 function publishesVersion2(set: FeedSet): boolean {
   return objectsIn(set.field("gbfs_versions", "versions")).some(
     ({ version }) => typeof version === "string" && version.startsWith("2."),
