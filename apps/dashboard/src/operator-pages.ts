@@ -1,6 +1,7 @@
 /**
- * The operator's pages, in the order of the navigation: the city, its partners, its data, and the service itself. `Page` in
- * page.ts explains the fields.
+ * The operator's pages, in the order of the navigation: the city, its partners, its data, and the service itself.
+ * `finds` and `views` are what the palette (the search box) uses to find a page; `letter` is its keyboard shortcut.
+ * `Page` in page.ts explains all fields.
  */
 import { importId, keyId, type Page, requestId, route } from "./page.ts";
 

@@ -1,7 +1,14 @@
-/** A partner's pages, in the order of the navigation. `Page` in page.ts explains the fields. */
+/**
+ * A partner's pages, in the order of the navigation. `finds` and `views` are what the palette (the search box) uses to
+ * find a page, `letter` is its keyboard shortcut, and `guide` names a page below /docs. `Page` in page.ts explains all
+ * fields.
+ */
 import { deliveryId, keyId, type Page, requestId, route } from "./page.ts";
 
-/** The addresses name the partner, because a reader may be a member of several. The operator may read them too. */
+/**
+ * The addresses name the partner, because a reader may be a member of several partners. The operator may read these
+ * pages too.
+ */
 export const partnerPages: readonly Page[] = [
   {
     path: "/partners/:partner_id/overview",

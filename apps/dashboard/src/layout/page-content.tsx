@@ -42,11 +42,12 @@ export function PageContent({ page, isBeside = false }: PageContentProps) {
     );
     return () => void (isCurrent = false);
   }, [page]);
-  // Also when the page beside a list is closed, whose title then gives way to that of the list.
+  // `isBeside` changes when the page beside a list is closed. The list must then set its own title again.
   useEffect(() => {
     document.title = `${page.title} · ${name}`;
   }, [page, name, isBeside]);
-  // Moves the focus to the new page, so that screen readers continue there.
+  // Moves the focus to the new page, so that screen readers continue there. Leaves it if nothing has the focus, as
+  // after loading.
   useEffect(() => {
     resetCrash();
     if (isBeside) return;

@@ -68,6 +68,7 @@ async function find(
     partner_id === null
       ? await api.systemSearch.search({ params: { system_id }, query: { q }, signal })
       : await api.partnerSearch.search({ params: { system_id, partner_id }, query: { q }, signal });
+  // The first membership with this partner (or as the operator). Addresses of its system do not name the system.
   const first = all.find((one) => one.partner_id === partner_id);
   const scope = {
     systemId: system_id,
@@ -81,7 +82,10 @@ async function find(
   }));
 }
 
-/** Returns the address of the page that shows a result. A partner finds only stations, keys and deliveries. */
+/**
+ * Returns the address of the page that shows a result. A partner finds only stations, keys and deliveries. The id of
+ * `deliveries` is that of the resource which they are about.
+ */
 function addressOf(
   { kind, id }: FoundEntry,
   scope: Pick<PageScope, "systemId" | "partnerId" | "isFirstSystem">,

@@ -60,6 +60,7 @@ function WebhookDeliveries({ access }: { readonly access: PartnerAccess }) {
   if (wanted === null && webhooks.length === 0) return <NoWebhook access={access} />;
   // The address may name a removed webhook: its deliveries can be read as long as they are kept.
   const endpointId = wanted ?? (webhooks.length === 1 ? webhooks[0]?.id : undefined);
+  // The key clears the selection of rows when another webhook is chosen.
   return <DeliveryList key={endpointId} access={access} endpointId={endpointId} webhooks={webhooks} />;
 }
 

@@ -110,6 +110,7 @@ function deliveryFaultText({ delay, duplicate, reorder, bad_signature: badSignat
   return words.filter(Boolean).join(", ");
 }
 
+/** The answers that the form offers: the status, and its label. */
 const statuses = [
   [503, "503 unavailable"],
   [500, "500 internal error"],
@@ -128,6 +129,7 @@ function endIn(minutes: string): string {
   return new Date(new Date().getTime() + Number(minutes) * 60_000).toISOString();
 }
 
+/** The form's initial values, as texts. An empty route means every endpoint; an empty count, any number of answers. */
 const newApiFault = { status: "503", percent: "100", route: "", count: "", end: "10" };
 
 /** Returns the fault that a form describes. */
