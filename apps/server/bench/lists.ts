@@ -19,9 +19,15 @@ import { openDataSets } from "./reading/data-sets.ts";
  *   pnpm bench lists bikes 100000          another list: bikes, stations, reservations or events
  */
 
-/** The report marks filters whose most expensive page needs more processor time than this multiple of the first page. */
-const MUST = 8;
+/**
+ * The target: the most expensive page of a filter needs at most this multiple of the first page's processor time. The
+ * report marks filters that fall short of it.
+ */
+const MAX_PROCESSOR_RATIO = 8;
+/** How often each page is measured. The least of the measurements counts. */
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
+/** Reads before the first measurement, and measurements of the page with which all others are compared. */
+const FIRST_PAGE_REPETITIONS = 50;
 
 // The cast is safe: `ListName` is the type of these keys.
 const LISTS = Object.keys(listFilters) as ListName[];
@@ -34,22 +40,23 @@ interface Measured {
 }
 
 async function main(): Promise<void> {
-  const [list = "rides", rows = "2000000", written = "0"] = process.argv.slice(2);
+  const [list = "rides", rows = "2000000", ridesPerSecond = "0"] = process.argv.slice(2);
   const name = LISTS.find((each) => each === list);
   if (name === undefined) throw new Error(`the lists are ${LISTS.join(", ")}`);
   const given = process.env["BENCH_DATABASE_URL"];
   const sets = given === undefined ? await openDataSets() : undefined;
+  // Never empty: without a given address there are data sets.
   const connectionString = given ?? (await sets?.of(Number(rows), name)) ?? "";
   const db = openDatabase({ connectionString, statementTimeoutMs: 0 });
   const meter = await openMeter(connectionString);
-  const writing = Number(written) > 0 ? startWriting(db, Number(written)) : undefined;
+  const writing = Number(ridesPerSecond) > 0 ? startWriting(db, Number(ridesPerSecond)) : undefined;
   try {
     say(`${describeMachine()}, ${name}`);
     const read = await readerOf(name, db, meter);
     const first = () => read({}, { kind: "first", limit: LIMIT });
     // A warm-up.
-    for (let times = 0; times < 50; times++) await first();
-    const plain = await meter.measure(first, 50);
+    for (let times = 0; times < FIRST_PAGE_REPETITIONS; times++) await first();
+    const plain = await meter.measure(first, FIRST_PAGE_REPETITIONS);
     const found: Measured[] = [];
     for (const combination of await combinationsOf(db, name)) {
       const filters = Object.fromEntries(new URLSearchParams(combination.query));
@@ -65,6 +72,7 @@ async function main(): Promise<void> {
   }
 }
 
+/** The columns of the report. */
 const MEASURES: Readonly<Record<string, (work: Work) => number>> = {
   buffers: ({ buffers }) => buffers,
   execution: ({ executionMs }) => executionMs,
@@ -79,12 +87,12 @@ const MEASURES: Readonly<Record<string, (work: Work) => number>> = {
 function report(found: readonly Measured[], plain: Work): string {
   const measures = Object.entries(MEASURES);
   const rows = [...new Set(found.map(({ combination }) => combination.filters))].map((filters) => {
-    const own = found.filter(({ combination }) => combination.filters === filters);
+    const pages = found.filter(({ combination }) => combination.filters === filters);
     const ratios = measures.map(([name, of]) => {
-      const ratio = Math.max(...own.map(({ work }) => of(work))) / of(plain);
-      return `${ratio.toFixed(1)}${name === "processor" && ratio > MUST ? " **short**" : ""}`;
+      const ratio = Math.max(...pages.map(({ work }) => of(work))) / of(plain);
+      return `${ratio.toFixed(1)}${name === "processor" && ratio > MAX_PROCESSOR_RATIO ? " **short**" : ""}`;
     });
-    const [dearest] = own.toSorted((a, b) => b.work.processorMs - a.work.processorMs);
+    const [dearest] = pages.toSorted((a, b) => b.work.processorMs - a.work.processorMs);
     return `| ${filters} | ${ratios.join(" | ")} | ${dearest?.page}, ${dearest?.combination.text} |\n`;
   });
   const unfiltered = measures.map(([name, of]) => `${name} ${of(plain).toFixed(3)}`).join(", ");

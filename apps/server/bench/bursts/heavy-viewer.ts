@@ -30,7 +30,8 @@ export async function heavyViewer(): Promise<void> {
   const pages = ["/v1/rides", "/v1/reservations?status=active", "/readyz"];
   const otherPartner = createOthers(url, lightKey, [reserving, ...pages.map((path) => reading(path, PAUSE_MS))]);
   const workerData: ViewerData = {
-    ...{ url: `${url}/console/v1/systems/${SYSTEM_ID}/partners/${log.partnerId}`, cookie },
+    url: `${url}/console/v1/systems/${SYSTEM_ID}/partners/${log.partnerId}`,
+    cookie,
     burstMilliseconds: PERIOD_SECONDS * 1_000,
   };
   const viewer = new Worker(join(import.meta.dirname, "viewer.worker.ts"), { workerData });
@@ -58,6 +59,7 @@ async function sendBurst(viewer: Worker, answers: Record<string, number>): Promi
   for (const [what, n] of Object.entries(counts)) answers[what] = (answers[what] ?? 0) + n;
 }
 
+/** Makes the other partner, with a key and bikes to reserve, and a person who may view the data of both partners. */
 async function prepare({ connectionString, partnerId }: DeliveryLog) {
   const context = openContext(connectionString);
   const light = await makePartner(context, "Light");

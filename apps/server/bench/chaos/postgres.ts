@@ -7,7 +7,10 @@ import {
 import { childrenOf } from "@bikeshare/load";
 import type { Component, ComponentKind } from "./component.ts";
 
-/** A primary and its standby. A killed one is started again after the delay of its systemd unit. */
+/**
+ * The primary and the standby of the chaos bench, which kills and restarts components under load. A killed server is
+ * started again after the delay of its systemd unit.
+ */
 export interface PostgresPair {
   readonly primaryUrl: string;
   readonly standbyUrl: string;

@@ -1,14 +1,21 @@
 import { median } from "@bikeshare/load";
 import type { Figures } from "./measure.ts";
 
-/** A ratio of two subjects, with the required and the desired value. */
+/**
+ * A ratio of the rates of two subjects (things that a bench measures side by side), and the values that it is to reach.
+ */
 export interface Ratio {
+  /** The name of the ratio in the report. */
   readonly text: string;
+  /** The name of the subject whose rate is divided. */
   readonly of: string;
+  /** The name of the subject whose rate it is divided by. */
   readonly by: string;
   /** Whether a higher or a lower ratio is better. */
   readonly better: "more" | "less";
+  /** The required value. */
   readonly must: number;
+  /** The desired value. */
   readonly aim: number;
 }
 
