@@ -31,8 +31,8 @@ export function checksumOf(sql: string): string {
 }
 
 /**
- * Tables of a system are big. Reference tables, of which every machine of a distributed database has a copy, are small,
- * except this one, which only grows.
+ * Reference tables that are big, because they only grow. All other reference tables, of which every machine of a
+ * distributed database has a copy, are small; all tables of a system (the kind `system`) are big.
  */
 const GROWING = ["audit_log"];
 
@@ -161,6 +161,7 @@ function orSay({ work }: SchemaChange, table: string): string {
   return `. ${table} is as small as the fleet: a line \`-- rewrites ${table}: …\` with the reason allows it`;
 }
 
+/** What a statement does, for messages: `… reads every row of rides and stops …`. */
 const works: Readonly<Record<SchemaChange["work"], string>> = {
   none: "does nothing to the rows",
   scan: "reads every row",
