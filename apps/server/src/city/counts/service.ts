@@ -1,6 +1,11 @@
 import type { Transaction } from "../../storage/db/database.ts";
 import { type CountedList, countList, updateListCount, updateRideCounts } from "./queries.ts";
 
+/*
+ * The stored lengths of lists, and the stored numbers of rides by hour, day and month, which commands and imports
+ * update.
+ */
+
 /**
  * Slots that a count is spread over. Too low: writers wait for each other's commit (one slot: 40 % slower at 16
  * connections). Too high: a reader adds up more rows for nothing.

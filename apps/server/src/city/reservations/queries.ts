@@ -62,7 +62,7 @@ function updatedSince(since: string): string {
   return `(updated_at >= ${since}::timestamptz or (${overdue} and expires_at >= ${since}::timestamptz))`;
 }
 
-/** Returns the JSON of one of a partner's reservations. */
+/** Returns the JSON of one of a partner's reservations; undefined: the partner has none with this id. */
 export async function findReservation(
   readPool: ReadPool,
   scope: ReservationScope,
@@ -118,6 +118,7 @@ export function listReservationPage(
   if (since !== undefined) conditions.push(updatedSince(bind(since)));
   conditions.push(...conditionsOf(listFilters.reservations, filters).map((condition) => condition(bind)));
   // Without statistics of the table PostgreSQL would walk a partner's list rather than find the ride by its index.
+  // `offset 0` keeps it from merging the subquery into the list's statement.
   const table =
     rideId === undefined
       ? list.table
@@ -206,10 +207,16 @@ export function listLargestHolders(
   return db.query<HolderRow>(largestHolders, [systemId, at, limit]);
 }
 
-/** Rows before the position $4, newest first. */
+// The statements of the operator's list begin here. $1: the system, $2: now, $3: the value that selects reservations,
+// $4 and $5: the position (time and id) after which the page begins, $6: the number of rows.
+
+/** Rows after the position in the list, which is sorted by time, the newest first. */
 const before = "(created_at, id) < ($4::timestamptz, $5) order by created_at desc, id desc limit $6";
 
-/** The state at the instant $2, the same before and after the sweeper has expired the reservation. */
+/**
+ * The state at the instant $2, the same before and after the sweeper has expired the reservation. It lacks `rider_ref`,
+ * because that is the partner's own reference to its rider.
+ */
 const select = (rows: string) => `
   select reservation_json(r.id, case when overdue then 'expired' else r.status end, r.station_id, r.bike_id,
       r.vehicle_type_id, null, r.created_at, r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at,
@@ -258,6 +265,7 @@ export async function listReservationsBy(
   by: keyof typeof statements,
   { systemId, value, now, after, limit }: ReservationsBy,
 ): Promise<FleetReservation[]> {
+  // Every row is before the time `infinity`.
   const position = [after?.at ?? "infinity", after?.id ?? ""];
   const values = [systemId, now, value, ...position, limit];
   const rows = await db.query<{ reservation: FleetReservation }>(statements[by], values);

@@ -73,7 +73,11 @@ export function reservationRoutes(
   };
 }
 
-/** Returns the commands whose requests share transactions. */
+/**
+ * Returns the commands whose requests share transactions: while one transaction runs, requests gather for the next
+ * (`together`). If such a transaction fails or waits too long for a lock, each of its requests runs in one of its own
+ * (`alone`). See docs/decisions/city.md#requests-that-share-a-transaction.
+ */
 function combinedVerbs(context: CommandContext & { readonly db: Database }) {
   const create = combineRequests<CreateReservation>(context, {
     together: async (systemId, tx, calls, answered) =>
@@ -94,7 +98,10 @@ function combinedVerbs(context: CommandContext & { readonly db: Database }) {
   return { create, cancel };
 }
 
-/** Converts outcomes whose results are bodies to outcomes whose results are answers with a status. */
+/**
+ * Converts outcomes whose results are bodies to outcomes whose results are answers with a status. Other outcomes (an
+ * error, or `run-alone`) stay.
+ */
 function answersWith(status: number, outcomes: readonly CallOutcome<string>[]): CallOutcome[] {
   return outcomes.map((outcome) =>
     typeof outcome === "object" && "result" in outcome ? { result: { status, body: outcome.result } } : outcome,

@@ -128,6 +128,7 @@ export async function reservationsOfAllPartners(
   const names = ["bike_id", "ride_id", "partner_id", "status"] as const;
   const by = names.find((name) => filter[name] !== undefined) ?? "all";
   const value = by === "all" ? "" : (filter[by] ?? "");
+  // One row more than the page shows, which tells whether there is a next page.
   const common = { systemId, value, now: new Date(clock()), limit: limit + 1 };
   const rows = await listReservationsBy(db, by, after === undefined ? common : { ...common, after });
   const data = rows.slice(0, limit);
@@ -165,6 +166,8 @@ function ofStatus(rows: SortedRows, status: Reservation["status"], now: number):
       const row = found[i] ?? 0;
       const isOverdue = Number((ends[row] ?? Number.NaN) <= now);
       found[kept] = row;
+      // 1 for a row with the stored status, unless it is active but overdue; and for overdue rows if `expired` is
+      // wanted.
       kept += (Number(statuses[row] === code) & ~(isActive & isOverdue)) | (isExpired & isOverdue);
     }
     return kept;
