@@ -155,6 +155,7 @@ export function importRoutes(context: ConsoleContext): Routes {
     }),
     report: async ({ params: { id }, query: { limit, cursor, reason }, request }) => {
       const { systemId } = consoleCaller(request);
+      // Only for its error: an unknown import must not have an empty report.
       await read(db, request, id);
       const scope = cursorScope(systemId, `import-report ${id}`, { reason });
       const position = cursorPosition(cursorCipher, scope, numberPosition);
@@ -167,6 +168,7 @@ export function importRoutes(context: ConsoleContext): Routes {
     },
     undo: async ({ params: { id }, request }) => {
       const { systemId, actor } = consoleCaller(request);
+      // False: the undo still counts rows to decide whether it is possible. It goes on in the background.
       const isDecided = await context.undos.start(actor, systemId, id);
       return { status: 200, body: { is_decided: isDecided, import: await read(db, request, id) } };
     },
@@ -246,6 +248,7 @@ export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQ
   const { db, clock } = context;
   const checks = new KeptChecks(clock);
   const publicHosts = new PublicHosts();
+  // `checkFeedApart` checks on a thread of its own, so that other requests are answered meanwhile.
   const checkOwn = async (systemId: string): Promise<FeedReport> =>
     checkFeedApart(await readOwnFeed(context, systemId), { now: clock() });
   const reading = { monotonic: () => performance.now(), publicHosts, timeoutMs: READ_TIMEOUT_MS };

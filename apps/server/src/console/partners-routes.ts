@@ -20,6 +20,7 @@ import { type ConsoleContext, type LongReads, readerOf } from "./context.ts";
 export function partnerRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["partners"] {
   return {
     list: async ({ request }) => {
+      // Reads of all partners may take long: `hold` admits one such read of a caller at a time.
       const partners = await longReads.hold(request, () => overviewsOf(context, consoleCaller(request).systemId));
       return { status: 200, body: { data: partners.map(shown) } };
     },
@@ -56,6 +57,7 @@ function statusRoutes(context: ConsoleContext): Pick<ConsoleRoutes["partners"], 
       const { systemId, actor } = consoleCaller(request);
       const { endpoints } = await resumePartner({ ...context, actor }, systemId, id);
       const partner = await read(context, request, id);
+      // An endpoint with nothing to send has no probe yet: its next event is the probe.
       const probes = endpoints.flatMap(({ probe }) => probe ?? []);
       return { status: 200, body: { partner, probes, held: endpoints.reduce((sum, { held }) => sum + held, 0) } };
     },
@@ -69,7 +71,7 @@ function statusRoutes(context: ConsoleContext): Pick<ConsoleRoutes["partners"], 
   };
 }
 
-/** @throws ServiceError when there is no such partner */
+/** Returns a partner as the page shows it. @throws ServiceError when there is no such partner */
 async function read(context: ConsoleContext, request: ConsoleRequest, id: string): Promise<Served<ShownPartner>> {
   const partner = await overviewOf(context, consoleCaller(request).systemId, id);
   if (partner === undefined) throw commandError("not_found", "partner", { id });
