@@ -168,11 +168,13 @@ function pageSecurityHeaders({
   frameAncestors = [],
   mapTiles,
 }: Pick<DashboardOptions, "frameAncestors" | "mapTiles">): Readonly<Record<string, string>> {
+  // The map's pictures come from another server, unless this service has them in an archive.
+  const tileOrigin = mapTiles === undefined || mapTiles.archive !== undefined ? "" : ` ${new URL(mapTiles.url).origin}`;
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self'${mapTiles === undefined || mapTiles.archive !== undefined ? "" : ` ${new URL(mapTiles.url).origin}`}`,
+    `img-src 'self'${tileOrigin}`,
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",

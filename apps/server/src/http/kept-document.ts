@@ -45,5 +45,6 @@ export async function sendKept(body: CodedBody, request: FastifyRequest, reply: 
   const { bytes, coding } = await body.inCoding(request.headers["accept-encoding"]?.toString());
   if (coding !== undefined) reply.header("content-encoding", coding);
   reply.header("content-length", bytes.length);
+  // `inParts` sends a large body piece by piece. For HEAD, Fastify sends no body.
   return reply.send(request.method === "HEAD" ? bytes : inParts(bytes));
 }

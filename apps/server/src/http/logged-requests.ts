@@ -19,7 +19,11 @@ interface LogOptions {
 /** The logged path of a request without a route: the real path may contain a secret, and its length is unbounded. */
 const NO_ROUTE = "(no such path)";
 
-/** Logs and counts each request that carried a key of ours, after its response was sent. */
+/**
+ * Logs and counts each request that carried a key of ours, even a refused one, after its response was sent. Leaves out
+ * the inner requests that the process makes on behalf of another request (`outer`), because that one is logged. A
+ * request to /mcp is logged with the name and the status of its JSON-RPC call (`recordedAs`).
+ */
 export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }: LogOptions): void {
   const log = openRequestLog({
     db,
@@ -28,8 +32,8 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
   });
   const budget = createDetailBudget();
   /**
-   * Returns a refused request's details. Undefined: the caller has used up its share, or the error is `rate_limited`, which
-   * is always the same.
+   * Returns a refused request's details. Undefined: the space for details is used up (the partner's share, or that of
+   * all partners), or the error is `rate_limited`, whose details would always be the same.
    */
   const details = (request: FastifyRequest, message: string): RefusedDetails | undefined => {
     if (request.errorCode === "rate_limited") return undefined;
@@ -43,6 +47,7 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
     const key = request.caller?.key ?? request.refusedKey;
     const { outer, recordedAs, routeOptions, routeOfPath } = request;
     if (key !== undefined && outer === undefined) {
+      // `routeOfPath`: the path has a route, but not for this method.
       const route = routeOptions.url ?? routeOfPath ?? NO_ROUTE;
       const ms = reply.elapsedTime;
       log.record({

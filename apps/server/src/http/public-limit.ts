@@ -18,7 +18,7 @@ const COUNTED_REQUEST_BYTES = 256 * 1024;
 /** Counts requests to paths that need no key, by address. */
 export interface PublicLimit {
   /**
-   * Counts a request before anything is done for it.
+   * Counts a request before anything is done for it. Undefined: it was counted at once, in this process's memory.
    * @throws ServiceError `rate_limited` for an address that has used up its requests
    */
   count(address: string): Promise<void> | undefined;
