@@ -7,9 +7,10 @@ import { SETTLE_MS } from "../webhooks/thresholds.ts";
 const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
 
 /**
- * Statements that let `$3` seconds pass in a system. They move due times nearer (`nearer`), and move back the past times from
- * which the service computes when something is due. Two have a condition with `$2` that always holds, because PostgreSQL
- * rejects a parameter that a statement does not use.
+ * Statements that let `$3` seconds pass in a system. They move due times nearer (`nearer`), and move back the past
+ * times from which the service computes when something is due. Two have a condition with `$2` that always holds,
+ * because PostgreSQL rejects a parameter that a statement does not use. A delivery with a `claim` is being sent now.
+ * `updatedAt` and `CHANGED` show the change to callers that follow the list.
  */
 const passTime = {
   reservations: `update reservations set expires_at = greatest(${nearer("expires_at")}, created_at + interval '1 ms'),

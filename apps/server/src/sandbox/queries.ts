@@ -220,7 +220,7 @@ export async function updateWebhookFaults(
 }
 
 // `threshold.since` null: the threshold is not watched yet. A row of states without `due_at`: the endpoint was
-// notified.
+// notified. `MATCHES_STATION` is true where the `threshold` is for the `station`, by these aliases.
 const watchedOf = statement(
   "sandboxes.watched",
   `select station.id as station_id, threshold.count_of, threshold.fewer_than, threshold.for_minutes,
