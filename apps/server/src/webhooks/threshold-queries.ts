@@ -6,9 +6,11 @@ import type { Tables } from "../storage/db/tables.generated.ts";
 import { historySince, MATCHES_STATION } from "./queue/threshold-sql-fragments.ts";
 
 /*
- * Statements that find the stations to compare with thresholds (thresholds.ts), and store how far they were compared and
- * the results. `webhook_threshold_stations` has what each station was like when it was compared last (`seen`; empty: it
- * must be compared again), and up to when its history was read (`seen_at`). `webhook_threshold_states` has the crossings.
+ * Statements that find the stations to compare with thresholds (thresholds.ts), and store how far they were compared
+ * and the results. `webhook_threshold_stations` has what each station was like when it was compared last (`seen`;
+ * empty: it must be compared again), and up to when its history was read (`seen_at`). `webhook_threshold_states` has
+ * the crossings: the stations that are below a threshold. The shared fragments (`MATCHES_STATION`, `historySince`) and
+ * those of this file expect the aliases `threshold`, `endpoint`, `partner` and `station`.
  */
 
 const readNow = statement("thresholds.now", "select clock_timestamp()::timestamptz(3) as now");
@@ -118,7 +120,7 @@ const REPORT_TIMEOUT_MS = 5 * 60_000;
 /**
  * SQL: the time up to which a station's state is known. A feed reports late, and its next report may say that the station
  * had enough in time: the state is known up to the latest report. If the feed no longer reports, the state counts as known
- * up to `until`.
+ * up to `until`. The counters of a `mirrored` station are those of its feed.
  */
 const knownUntil = (until: string) => `coalesce((
        select least(status_at, ${until}) from gbfs_sources

@@ -28,6 +28,7 @@ export interface CurlInput extends PartnerScope {
   readonly attempt?: number | undefined;
 }
 
+/** Where a developer's receiver is expected. A button of the dashboard names this port. */
 const LOCALHOST = "http://localhost:3000";
 /** Headers that curl adds by itself, and those that hold for the original attempt only. */
 const LEFT_OUT =

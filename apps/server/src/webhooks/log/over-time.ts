@@ -63,6 +63,7 @@ export async function deliveriesOverTime(
     const steps = await countDeliverySteps(tx, range);
     const { causes, countedFrom: causesFrom } = await countDeliveryCauses(tx, range);
     const excerpts = await answersOf(tx, range, causes, clock());
+    // Every row has the same `cut_at`.
     const { steps: counted, countedFrom } = countedSteps(bounds, steps, steps[0]?.cut_at ?? null);
     return {
       data: counted.map(({ from, to, row }) => ({ from, to, deliveries: row === null ? null : countsOf(row) })),

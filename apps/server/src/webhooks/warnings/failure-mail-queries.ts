@@ -40,7 +40,7 @@ export interface ClaimedMail extends RecordedMail {
 /*
  * The claim postpones the next try before this one begins. So it needs no other lease: a process that dies has nothing to
  * release, and a try that failed has nothing to write. The wait is $3 ms after the first try, doubles with each further try,
- * and is $4 ms at most.
+ * and is $4 ms at most: `attempts` counts the tries before this one.
  */
 const claim = statement(
   "mails.claim",
@@ -86,7 +86,10 @@ const expire = statement(
    returning id, endpoint_id, subject, body, attempts`,
 );
 
-/** Deletes mails that will not be tried again. */
+/**
+ * Deletes mails that will not be tried again: recorded at `recordedBefore` or earlier, tried `leastAttempts` times or
+ * more, and due, which means that no try is in progress. Returns them.
+ */
 export function deleteExpiredMails(
   db: Queryable,
   systemId: string,

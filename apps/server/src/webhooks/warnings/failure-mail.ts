@@ -119,6 +119,8 @@ function pauseDetail({ about, partnerId, endpointId }: FailureNotice): {
 /** Returns the facts of the mail that an attempt causes; undefined: it causes none. */
 function noticeOf(attempt: CompletedAttempt, now: Date, publicUrl: string | undefined): FailureNotice | undefined {
   const { lane, result, health, statusChange, warning } = attempt;
+  // `statusChange`: the reason for a pause, `active` if the endpoint works again, or null. `warning`: the share in
+  // percent.
   const about = statusChange === "active" || statusChange === null ? warning : statusChange;
   // A warning of 100 % comes with the pause, whose mail `statusChange` causes.
   if (about === null || about === 100) return undefined;
@@ -286,6 +288,7 @@ function mailsOf(db: Database, systemId: string): MailQueue {
     deleteExpired: async (expiry) =>
       (await deleteExpiredMails(db, systemId, expiry)).map((mail) => ({
         ...mail,
+        // The rows have no partner, which `claimMail` finds by the endpoint.
         detail: { endpoint: mail.endpoint_id },
       })),
   };
