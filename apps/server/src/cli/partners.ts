@@ -133,6 +133,7 @@ interface GivenAllowance {
   readonly keys?: number | undefined;
 }
 
+/** Returns the allowance that the options give; null for `--none`. @throws UsageError when options are missing */
 function readAllowance({ scopes, rateLimit, days, keys }: GivenAllowance, isNone: boolean): KeyAllowance | null {
   const given = [scopes, rateLimit, days, keys].filter((value) => value !== undefined);
   if (isNone && given.length === 0) return null;
@@ -180,6 +181,7 @@ async function resume(context: SystemContext, id: string): Promise<Result> {
       id,
       status: partnerStatus(partner),
       changed,
+      // Of the first endpoint. `endpoints` has the probe of each.
       probe: first?.probe ?? null,
       held: resumed.reduce((sum, { held }) => sum + held, 0),
       // The earliest.

@@ -83,13 +83,13 @@ export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartL
       `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,
     );
   }
-  const { release } = lock;
+  const held = lock;
   await rm(addressFile, { force: true });
   return {
     publish: (url) => writeFile(addressFile, `${url}\n`),
     async release() {
       await rm(addressFile, { force: true });
-      release();
+      held.release();
     },
   };
 }
@@ -243,6 +243,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
     ...cli,
     config: { ...config, logLevel: isLogForPeople(config) ? "warn" : config.logLevel },
     role: "all",
+    // Stops without the delay that gives load balancers time to notice.
     isForTrying: true,
     dashboard: openDashboardPages({ note: (text) => output.note(text), isEdited: isDashboardEdited }),
     prepare: async (db) => {

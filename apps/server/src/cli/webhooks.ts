@@ -229,7 +229,9 @@ async function addressRules(config: Config): Promise<AddressRules> {
   return (await addressOfStart(config)) === undefined ? config.webhooks : rulesForTrying(config.webhooks);
 }
 
-/** `standard` is accepted for `both`: by the interface's specification every delivery has a Service-Signature. */
+/**
+ * Reads --signature. `standard` means `both`, because the specification requires Service-Signature on every delivery.
+ */
 function signatureFrom(text: string): "service" | "both" {
   return oneOf(["service", "both", "standard"])(text) === "service" ? "service" : "both";
 }
@@ -392,8 +394,9 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
 }
 
 /**
- * Drops held deliveries, batch by batch. Drops none if more are held than the user has said.
- * @param seen `total`: the number that the user has given; `until`: what was held later is neither counted nor dropped
+ * Drops held deliveries, batch by batch. Drops none if more are held than `seen.total`.
+ * @param seen `total`: the number that the user has given; `until`: deliveries held later are neither counted nor
+ * dropped
  * @returns how many were dropped
  */
 async function dropAll(context: ActorContext, scope: EndpointScope, seen: HeldDeliveries): Promise<number> {
@@ -444,6 +447,7 @@ function showView(context: SystemContext, view: EndpointView, endpointRef: strin
     table: view.replays.length === 0 ? undefined : table(view.replays, replayColumns, ""),
     notes: [
       ...unreadableNotes(view.unreadable_events),
+      // No commands for a removed endpoint (it has no URL), or while a replay is still sending held deliveries.
       ...(view.url === null || view.is_replaying ? [] : heldNotes(context, view.partner_id, view.held, endpointRef)),
     ],
   };
