@@ -475,6 +475,6 @@ interface DeletedSource {
 export async function deleteSource(tx: Transaction, systemId: string, source: string): Promise<DeletedSource> {
   const bikes = await tx.query<Pick<Tables["bikes"], "station_id">>(deleteBikes, [systemId, source]);
   const stations = await tx.query<Pick<Tables["stations"], "id">>(deleteStations, [systemId, source]);
-  for (const statementOf of deleteKnowledge) await tx.query(statementOf, [systemId, source]);
+  for (const each of deleteKnowledge) await tx.query(each, [systemId, source]);
   return { stations: stations.map(({ id }) => id), bikes: bikes.map(({ station_id: stationId }) => stationId) };
 }

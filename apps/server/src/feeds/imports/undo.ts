@@ -29,9 +29,10 @@ import {
 } from "./queries.ts";
 
 /*
- * Undoes imports. The dashboard's endpoints use `createRunningUndos`, which undoes imports in the background. The command
- * and the uploads wait for `undoImport`. An undo first decides whether the import can be undone (`beginUndo`). That of a
- * feed happens in the same transaction. That of trips then deletes the rides batch by batch (`completeUndo`).
+ * Undoes imports. The dashboard's endpoints use `createRunningUndos`, which undoes imports in the background. The
+ * command and the uploads wait for `undoImport`. An undo first decides whether the import can be undone (`beginUndo`).
+ * The import of a feed is undone in the same transaction. The rides of an import of trips are then deleted batch by
+ * batch (`completeUndo`).
  */
 
 /** Undoes imports in the background, because removing millions of rides takes minutes. */
@@ -272,6 +273,7 @@ function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: 
     const { stations, bikes } = await deleteSource(tx, systemId, row.source);
     await recordDeletedRows(tx, systemId, "bikes");
     await recordDeletedRows(tx, systemId, "stations");
+    // Recounts the stations where the bikes stood. No bike gets an event.
     command.bikesWritten(bikes, []);
     command.notify("stations");
     // Writes the counters of stations before alerts end, because every command locks stations before alerts.
