@@ -53,7 +53,8 @@ const take = statement(
 /*
  * Gives the chosen events positions in the order in which they happened. No step of the statement reads the result of
  * another step: a distributed database would send such a result to every node, and would fail while one node is unavailable.
- * Every step reads the outbox as it was before the statement, although one step deletes the events from it.
+ * Every step reads the outbox as it was before the statement, although one step deletes the events from it. The final
+ * `select` returns nothing: the steps are the statement's whole work.
  */
 const move = statement(
   "sequencer.move",
@@ -140,11 +141,12 @@ const json = `'{"id":' || to_json(id) || ',"event":"' || name
 const visible = "name = any($2::text[]) and (partner_id is null or partner_id = $3)";
 
 /*
- * Reads, for each name, the public events (the owner '') and the partner's own events (the owner $3), from an index that
- * is made for this statement (events_visible of migrations/0003_events.sql). The first events of all these are
- * the page. So the statement never reads events that the viewer may not see: skipping them takes 900 ms for one rare name
- * among 3 million events. The statement sorts by the position alone. If it sorted by day and position, PostgreSQL would use
- * the primary key while it has few statistics of a new day, and would have to skip events after all.
+ * Reads, for each name, the public events (the owner '') and the partner's own events (the owner $3), from an index
+ * that is made for this statement (events_visible of migrations/0003_events.sql). The first events of all these are the
+ * page. So the statement never reads events that the viewer may not see: skipping them takes 900 ms for one rare name
+ * among 3 million events. The statement sorts by the position alone. If it sorted by day and position, PostgreSQL would
+ * use the primary key while it has few statistics of a new day, and would have to skip events after all. `last` is the
+ * $6th row of the page; there is none if the page is not full.
  */
 const list = (size: FetchSize) =>
   statement(
@@ -461,7 +463,11 @@ const columns = columnsOfTable("event_outbox")
     is_everywhere: arrayOf<boolean>("boolean"),
   });
 
-/** Inserts events, and a delivery of each event for every endpoint that subscribes to it. */
+/**
+ * Inserts events, and a delivery of each event for every endpoint that subscribes to it. `rowsOfSystem` joins rows from
+ * parameters with `placed`, the row of the system; `insertDeliveries` returns further steps. The final `select` returns
+ * nothing.
+ */
 const insert = statement(
   "outbox.insert",
   `with recorded as (

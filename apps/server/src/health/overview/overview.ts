@@ -257,7 +257,8 @@ async function operatorResults(context: SystemCheckContext, systemId: string): P
   return [...here, ...stored].map((result) => ({
     ...result,
     acknowledgement: acknowledgementOf(known, result.of, result, now),
-    // Names the partner that a check is about, for the link to its page; null for all other checks.
+    // The partner that a result is about, for the link to its page: the subject of `held webhooks` is a partner's id.
+    // Null for all other checks.
     partner_id: result.check === "held webhooks" ? (result.subject ?? null) : null,
     partner_name: null,
   }));
