@@ -1,3 +1,8 @@
+/*
+ * Load for load tests and benches: requests at a set rate (run-at-rate, scenarios) or as fast as answers come
+ * (http/saturate), clients that remember what was acknowledged (workload), webhook receivers (webhooks), and charts of
+ * the results (chart).
+ */
 export { chart, drawPicture, type Line } from "./chart/chart.ts";
 export { html, Markup } from "./chart/markup.ts";
 export { linearScale, logScale, percentileScale, type Scale, timeScale } from "./chart/scales.ts";

@@ -60,6 +60,7 @@ export async function readBusiestDay(path: string): Promise<RecordedRide[]> {
       rides.push(ride);
       byDay.set(day, rides);
     },
+    // The rides are kept in memory, so there is nothing to wait for between two parts of the file.
     pause: () => Promise.resolve(),
   });
   const [busiest] = [...byDay.values()].toSorted((a, b) => b.length - a.length);
@@ -77,8 +78,10 @@ function readRide(row: Readonly<Record<string, string>>): RecordedRide | undefin
   // times between rides.
   const timeOf = (column: Column) => Date.parse(`${read(column).replace(" ", "T").slice(0, 23)}Z`);
   const [startedAt, endedAt] = [timeOf("startedAt"), timeOf("endedAt")];
-  // Omits rides of a day or longer, whose bikes would not be available during the replay.
-  if (!(endedAt >= startedAt && endedAt - startedAt < DAY_MS)) return undefined;
+  // Omits rides of a day or longer, whose bikes would not be available during the replay. NaN, an unreadable time,
+  // fails both comparisons.
+  const isUsable = endedAt >= startedAt && endedAt - startedAt < DAY_MS;
+  if (!isUsable) return undefined;
   const station = (id: Column, name: Column, lat: Column, lon: Column): RecordedStation | undefined =>
     read(id) === ""
       ? undefined
@@ -104,6 +107,7 @@ export interface Replay {
 /**
  * Returns the starts and ends of the rides by time, sped up by a factor, with their stations and bikes. `readBusiestDay`
  * reads no bikes, so each ride gets a bike whose last ride has ended, or a new one.
+ * @param rides by start
  * @param prefix begins the ids of bikes and rides
  */
 export function planReplay(rides: readonly RecordedRide[], speed: number, prefix: string): Replay {

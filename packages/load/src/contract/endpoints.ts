@@ -5,6 +5,7 @@ import type { z } from "zod";
 
 type Partner = typeof partnerContract;
 type Operator = typeof operatorContract;
+/** The names `<noun>.<verb>` of a router's endpoints, each with a prefix. */
 type Names<Router, Prefix extends string> = {
   [Noun in keyof Router & string]: `${Prefix}${Noun}.${keyof Router[Noun] & string}`;
 }[keyof Router & string];
@@ -12,11 +13,13 @@ type Names<Router, Prefix extends string> = {
 /** Every endpoint by its name in the contract's router: `rides.list`, `operator.rides.start`. */
 export type EndpointName = Names<Partner, ""> | Names<Operator, "operator.">;
 
+/** The endpoint of a router by its noun and verb; never: there is none. */
 type Member<Router, Noun, Verb> = Noun extends keyof Router
   ? Verb extends keyof Router[Noun]
     ? Router[Noun][Verb]
     : never
   : never;
+/** The contract's description of the endpoint with a name. */
 type RouteOf<Name extends EndpointName> = Name extends `operator.${infer Noun}.${infer Verb}`
   ? Member<Operator, Noun, Verb>
   : Name extends `${infer Noun}.${infer Verb}`

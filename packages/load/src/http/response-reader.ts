@@ -72,7 +72,7 @@ export class ResponseReader {
     if (end === -1) return part.subarray(part.length);
     // The text begins with `HTTP/1.1 200`.
     this.status = Number(text.slice(9, 12));
-    const rest = part.subarray(end + 4 - before);
+    const rest = part.subarray(end + "\r\n\r\n".length - before);
     if (this.status < 200 && this.status !== 101) {
       // Skips an interim response.
       this.#head = "";

@@ -31,7 +31,10 @@ const MAX_CONTRACT_VIOLATIONS = 20;
 
 /** Merges the messages of a run's workers. */
 export function createCollector(plan: Plan, onSecond: (second: SecondResult) => void = () => undefined): Collector {
-  /** Of each worker, one for each stream. A worker shares its own at its start, and fills them until it has finished. */
+  /**
+   * For each worker, the histograms of each stream. A worker shares its histograms at its start, and fills them until
+   * it has finished.
+   */
   const histograms: (readonly Histograms[])[] = [];
   const reports: StreamReport[] = [];
   const seconds: SecondResult[] = [];
@@ -123,6 +126,7 @@ function totalsOf(streams: readonly StreamResult[], plan: Plan): Totals {
 
 function mergedSecond(parts: readonly SecondCount[]): SecondResult {
   const sum = (read: (part: SecondCount) => number) => parts.reduce((total, part) => total + read(part), 0);
+  // Two significant figures, as in the workers' counts of a second.
   const [response, lag] = [createLatencyHistogram(2), createLatencyHistogram(2)];
   for (const part of parts) {
     if (part.response.count > 0) response.add(part.response);

@@ -41,6 +41,7 @@ export function createSecondCounter(): SecondCounter {
 }
 
 function emptyCounts() {
+  // Two significant figures, because a worker sends these histograms every second.
   return {
     started: 0,
     answered: 0,

@@ -23,6 +23,7 @@ export function rateLimitViolations(uses: readonly KeyUse[], { requests, windowM
   if (requests === 0) return ["no answer had a RateLimit-Policy"];
   const accepted = uses.filter(({ isAccepted }) => isAccepted).toSorted((a, b) => a.sentAt - b.sentAt);
   const seconds = windowMs / 1000;
+  // One request more than the limit allows, all certainly counted within one window.
   const tooMany = accepted.some((first, index) => {
     const group = accepted.slice(index, index + requests + 1);
     return group.length > requests && Math.max(...group.map(({ answeredAt }) => answeredAt)) - first.sentAt < windowMs;
