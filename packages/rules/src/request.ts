@@ -1,6 +1,10 @@
 import { MAX_BODY_BYTES } from "@bikeshare/contract/pure";
 import { type ServiceError, serviceError } from "./service-error.ts";
 
+/*
+ * What the service and the SDK's fake check of an HTTP request before they look at its endpoint, and the errors for it.
+ */
+
 /** Tells whether a part of a URL is valid percent-encoded UTF-8. */
 export function isDecodable(text: string): boolean {
   try {

@@ -111,9 +111,11 @@ function beginsBeforeEnd(a: RideSpan, b: RideSpan): boolean {
  * @param others rides of the bike that would overlap
  */
 export function startBeside<Ride extends RideSpan>({ at, isNow }: StoredTime, others: readonly Ride[]): Date | Ride {
+  const [obstacle] = others;
+  if (obstacle === undefined) return at;
   const ends = others.map(({ ended_at: endedAt }) => endedAt?.getTime() ?? Infinity);
   // Infinite if one of the rides has not ended: then a ride is returned.
   const latest = Math.max(at.getTime(), ...ends);
   const isClockAhead = isNow && latest <= at.getTime() + CLOCK_TOLERANCE_MS;
-  return isClockAhead ? new Date(latest) : (others[0] ?? at);
+  return isClockAhead ? new Date(latest) : obstacle;
 }

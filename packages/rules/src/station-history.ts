@@ -80,6 +80,7 @@ function boundsOf(from: number, to: number, length: number, timeZone: string): n
     for (let begin = midnight; begin < next && begin < to;) {
       const end = isWhole ? next : Math.min(begin + length, next);
       if (end > from) bounds.push(begin);
+      // The end of the last step.
       if (end >= to) bounds.push(end);
       begin = end;
     }

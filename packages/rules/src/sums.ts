@@ -6,7 +6,10 @@ import {
 } from "@bikeshare/contract/pure";
 import { serviceError } from "./service-error.ts";
 
-/* Which time spans may be asked for: the steps of the system's summary, the days of flows, the horizons of forecasts. */
+/*
+ * Which time spans may be asked for: the steps of the system's summary, the days of flows (numbers of rides between
+ * pairs of stations), and the horizons of forecasts (how far ahead they look).
+ */
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
