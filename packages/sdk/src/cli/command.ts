@@ -86,6 +86,7 @@ export interface Invocation {
  * @throws UsageError that says what is wrong. It contains no value of the command line, because a value may be a key
  */
 export function parseCommandLine(args: readonly string[], commands: readonly Command[]): Invocation {
+  // --key, --api-key and similar, with or without a value.
   if (args.some((arg) => /^--?(api-?)?key(=|$)/.test(arg))) {
     throw new UsageError(
       "every user of this machine can read a key on the command line: set BIKESHARE_API_KEY, or give --api-key-file <path>",
@@ -93,10 +94,9 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   }
   const { values, positionals } = parse(args, commands);
   // A command's name has two words or one: `rides list`, `me`.
-  const command = [2, 1]
-    .map((words) => positionals.slice(0, words).join(" "))
-    .map((name) => commands.find((known) => known.name === name))
-    .find((found) => found !== undefined);
+  const commandNamed = (name: string) => commands.find((known) => known.name === name);
+  const [first = "", second = ""] = positionals;
+  const command = commandNamed(`${first} ${second}`) ?? commandNamed(first);
   if (command === undefined) {
     if (positionals.length === 0 || positionals[0] === "help") return { command, id: "", values };
     throw new UsageError("unknown command: `bikeshare-sdk help` lists the commands");

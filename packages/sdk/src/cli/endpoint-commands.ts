@@ -140,7 +140,10 @@ async function runCall(name: Name, { client, id, values, output, environment }: 
   output.result(object, formatObject(object));
 }
 
-/** Prints a list as a table or as `{ data, checkpoint }`. It has a checkpoint if there may be more items. */
+/**
+ * Prints a list as a table or as `{ data, checkpoint }`. It has a checkpoint, from which `--from` continues, if there
+ * may be more items.
+ */
 async function runList(name: Name, fields: readonly string[], context: CommandContext): Promise<void> {
   const { client, id, values, output, environment } = context;
   const limit = readLimit(values);

@@ -40,7 +40,7 @@ export function createApi(clientOptions: ClientOptions) {
       // "": from the first item. Undefined: the list is not resumed by an id.
       const resumedAfter = isResumedById ? String(after ?? "") : undefined;
       const source = {
-        operation: route[0],
+        operation: route[0], // Method and path.
         request: (asked: Query) => request<ListEnvelope<Item>>({ route, query: asked }, options),
         filters,
         signal: options?.signal,

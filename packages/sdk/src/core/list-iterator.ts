@@ -166,9 +166,9 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
     // `Step` agrees with `byPage`.
     next: () => runExclusive(step) as Promise<IteratorResult<Step, undefined>>,
     checkpoint() {
-      // "now" is a checkpoint only until the first request. A saved "now" would mean a later instant, and skip the events in
-      // between. If there was no event at all, it is undefined: a program that begins with the oldest event misses none. It
-      // is also undefined instead of "".
+      // "now" is a checkpoint only until the first request. A saved "now" would mean a later instant, and skip the
+      // events in between. If there was no event at all, the checkpoint is undefined: a program that then begins with
+      // the oldest event misses none. The empty `after` (all items) becomes undefined too.
       const initial = next || after !== "now" ? after : undefined;
       if (after !== undefined) return (lastId ?? end ?? initial) || undefined;
       const isFollowed = start.since !== undefined;

@@ -294,7 +294,7 @@ function stateFromFlags(flags: Station, was_installed: boolean, stored: Station 
  */
 function writeStation(city: City, station: StationRecord, updatedAt?: string): void {
   const { id, status } = station.shown;
-  // The bikes are moved before `stored` is read, because that changes the stored station.
+  // The bikes are moved before `stored` is read, because moving them changes the stored station.
   const moved = status === "removed" ? countersWithoutBikes(city, station.shown) : {};
   const stored = city.stations.get(id)?.shown;
   const changesState = stored !== undefined && stored.status !== status;

@@ -100,8 +100,8 @@ function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
 async function sendExample(fake: FakeBikeShare, { target, clock }: ControlOptions, body: Fields): Promise<object> {
   if (target === undefined) throw new Error("Start the fake with --webhook-url <URL>: nothing says where to send it.");
   const { event, age = 0, ...options } = withText(body, "event");
-  // The receiver checks the signature by the machine's clock, so the delivery is signed by that one.
-  // `moved`: how far the fake's clock has been moved ahead of it.
+  // The receiver checks the signature by the machine's clock, but the fake signs by its own. The age (milliseconds
+  // before the fake's clock) takes back by how much the fake's clock has been moved ahead.
   const moved = fake.now() - clock();
   type Name = Parameters<FakeBikeShare["webhook"]>[0];
   const { request } = await fake.webhook(event as Name & string, {
@@ -123,6 +123,7 @@ function readFields(text: string, allowed: readonly string[]): Fields {
   return body as Fields;
 }
 
+/** Reads the answers of a script. `ScriptedAnswer` explains the names. A number is short for `{ status }`. */
 function answersIn({ answers }: Fields): ScriptedAnswer[] {
   if (!Array.isArray(answers)) throw new Error('answers must be an array: {"answers": [503, "reset"]}');
   return answers.map((answer: unknown): ScriptedAnswer => {

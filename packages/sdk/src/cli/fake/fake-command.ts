@@ -6,6 +6,7 @@ import type { EventSink } from "../listen/event-sink.ts";
 import { parseTarget, readSecret } from "../listen/receiver-options.ts";
 import { createControl } from "./control.ts";
 
+/** Not the service's default port 3000, so that both can run on one machine. */
 const DEFAULT_PORT = 4010;
 /** Milliseconds between two checks for new events. Too low: costs processor time. Too high: delays webhooks. */
 const EVENT_INTERVAL_MS = 100;

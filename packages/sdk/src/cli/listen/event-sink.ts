@@ -20,7 +20,7 @@ interface Summary {
  * Prints events, one JSON object a line, for another program to read.
  *
  * @param start the id of the event after which the listening begins
- * @param next another sink that gets the events too, if any
+ * @param next another sink that gets the events too, and whose summary is returned; undefined: there is none
  */
 export function createPrinter(
   { stdout }: Pick<Environment, "stdout">,
