@@ -31,6 +31,11 @@ export interface Context {
 
 type Check = (context: Context) => Promise<void>;
 
+/*
+ * Ports of this machine: 3000 is the single container's. compose.yaml publishes the API processes at 3001 and 3002, and
+ * the metrics of them and the worker at 9461, 9462 and 9471. The restored copy is at 3003.
+ */
+
 /** The containers of the service that compose.yaml starts. */
 const PROCESSES = ["bikeshare-api-1-1", "bikeshare-api-2-1", "bikeshare-worker-1"] as const;
 /**

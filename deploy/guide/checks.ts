@@ -1,4 +1,10 @@
-/* Checks of what docs/two-nodes.md promises, by heading. Each check runs after the last command below its heading. */
+/*
+ * Checks of what docs/two-nodes.md promises, by heading. Each check runs after the last command below its heading. In a
+ * `Context`, `machines` are the nodes a and b, the administrator's machine c, and db with PostgreSQL; `world` is the
+ * network with the registry that publishes versions of the server; `outside` has the mail server and the partner's
+ * receiver; `outputs` has the output of the latest block of commands on each machine; `found` keeps values for later
+ * checks.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
@@ -36,6 +42,7 @@ export const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> =
     },
     "each process answers Prometheus on the network of the machines alone": async ({ machines: { c } }) => {
       for (const node of ["a", "b"])
+        // The metrics of both API processes and of the worker.
         for (const port of [9461, 9462, 9471])
           await c.run(`curl --fail --silent http://${node}:${port}/metrics | grep -q ^bikeshare_`);
     },
