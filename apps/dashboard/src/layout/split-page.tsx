@@ -68,6 +68,7 @@ function useInSight(side: { readonly current: HTMLElement | null }, isOpen: bool
     const box = side.current;
     const frame = box?.parentElement;
     if (!isOpen || box === null || frame === null || frame === undefined) return undefined;
+    // How far below the frame's top a tall page begins, so that it is where the reader has scrolled to.
     const begin = Math.max(0, TOP_PX - frame.getBoundingClientRect().top);
     const place = () => {
       const fits = box.offsetHeight <= innerHeight - 2 * TOP_PX;

@@ -32,7 +32,7 @@ export function accentTokens(hex: string): Readonly<Record<string, string>> {
   };
 }
 
-/** Returns the contrast of two colours, from 1 to 21. */
+/** Returns the contrast of two colours, from 1 to 21, by the formula of WCAG 2.2. */
 export function contrast(one: Rgb, other: Rgb): number {
   const [lighter, darker] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number];
   return (lighter + 0.05) / (darker + 0.05);
@@ -44,7 +44,7 @@ export function parse(hex: string): Rgb {
   return [part(1), part(3), part(5)];
 }
 
-/** Returns the first shade on the way from a colour to black or white that is enough; `towards` itself if none is before. */
+/** Returns the first shade on the way from a colour to black or white that is enough; `towards` itself if none is. */
 function until(color: Rgb, towards: Rgb, isEnough: (shade: Rgb) => boolean): Rgb {
   for (let part = 0; part < 1; part += STEP) {
     const shade = mix(color, towards, part);
@@ -61,6 +61,7 @@ function mix(color: Rgb, other: Rgb, part: number): Rgb {
 
 /** Returns the relative luminance, 0 to 1, by the formula of WCAG 2.2. */
 function luminance(color: Rgb): number {
+  // 10 is the last value of 255 below the formula's threshold, 0.04045.
   const linear = (value: number) => (value <= 10 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * linear(color[0]) + 0.7152 * linear(color[1]) + 0.0722 * linear(color[2]);
 }
