@@ -3,9 +3,9 @@ import { startReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * The primary is killed, its synchronous standby is promoted, and the address moves; then the old primary returns as
- * the standby. After each failover the address leads to the standby by mistake, as it does for a moment while addresses
- * move.
+ * A bad day (a fault under load, see bad-day.ts): PostgreSQL's primary is killed, its synchronous standby is promoted,
+ * and the address moves; then the old primary returns as the standby. After each failover the address leads to the
+ * standby by mistake, as it does for a moment while addresses move.
  */
 
 const REPETITIONS = 2;
@@ -21,6 +21,7 @@ export const failover: BadDay = {
       while ((await postgres.primary().run(state)).length === 0) await sleep(20);
     };
     return {
+      // The setting's own `close` stops the servers.
       world: { database: { connectionString: postgres.primaryUrl, close: () => Promise.resolve() } },
       async happen(stage) {
         const { note, errors } = stage;

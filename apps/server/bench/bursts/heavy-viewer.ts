@@ -21,6 +21,7 @@ const PERIOD_SECONDS = 15;
 /** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;
 
+/** Runs the bench, and prints its report. */
 export async function heavyViewer(): Promise<void> {
   const log = await openDeliveryLog(DELIVERIES);
   const { lightKey, cookie } = await prepare(log);
