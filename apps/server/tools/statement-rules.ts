@@ -22,6 +22,11 @@ interface Modification {
 interface StatementRule {
   /** What is refused, and what to write instead. */
   readonly advice: string;
+  /**
+   * Tells whether a statement breaks the rule.
+   * @param kinds whether each table is a system table or a reference table
+   * @param name the statement's name; empty for a statement that a test wrote
+   */
   breaks(
     statement: string,
     modifications: readonly Modification[],
@@ -102,7 +107,6 @@ const statementRules: readonly StatementRule[] = [
     advice:
       "updates rows that callers follow, and does not say so: set `${CHANGED}` too, or name the statement among invisibleUpdates if nobody is shown what it changes",
     breaks: (_, modifications, __, name) =>
-      // Statements without a name are written by tests.
       name !== "" &&
       !invisibleUpdates.has(name) &&
       modifications.some(
@@ -113,7 +117,6 @@ const statementRules: readonly StatementRule[] = [
     advice:
       "writes stations, and their history not: add recordInserted, recordUpdated or forgetDeleted of city/history/changes-sql-fragments.ts, or name the statement among `unrecorded` if it changes no counter and no status",
     breaks(_, modifications, __, name) {
-      // Statements without a name are written by tests.
       if (name === "" || unrecorded.has(name)) return false;
       const onHistory = modifications.filter(({ table }) => table === "station_changes");
       const deletesHistory = onHistory.some(({ verb }) => verb === "delete");
@@ -241,6 +244,7 @@ function locksOf(statement: string): { readonly table: string; readonly lock: st
     const [whole, table = ""] = match;
     const start = match.index + whole.length;
     const rest = outsideOf(statement.slice(start, endOf(statement, start)));
+    // A lock behind the next `from` belongs to the select of that `from`.
     const end = rest.search(/(?<!\bdistinct\s+)\bfrom\b/);
     const [, lock] = /\bfor\s+((?:no key )?update|(?:key )?share)\b/.exec(end === -1 ? rest : rest.slice(0, end)) ?? [];
     return lock === undefined ? [] : [{ table, lock }];

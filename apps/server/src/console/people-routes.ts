@@ -34,6 +34,7 @@ export function partnerPeopleRoutes(context: ConsoleContext): ConsoleRoutes["par
 /** Routes with which the operator's admins manage the operator's people, and those of every partner of the system. */
 export function operatorPeopleRoutes(context: ConsoleContext): ConsoleRoutes["operatorPeople"] {
   const contextOf = (request: ConsoleRequest) => actingAs(context, consoleCaller(request).actor);
+  // Undefined: the operator's own people, and those of every partner.
   const scopeOf = (request: ConsoleRequest) => ({ systemId: consoleCaller(request).systemId, partnerId: undefined });
   return {
     list: async ({ request, query }) => ({

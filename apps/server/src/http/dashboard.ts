@@ -69,6 +69,7 @@ export function serveDashboard(app: FastifyInstance, options: DashboardOptions):
   const answer = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> => {
     const found = await files();
     const file = found?.get(path);
+    // A path without a file is a page's address, except a hashed file, which is one of an earlier build.
     const isPage = file === undefined && !HASHED_FILES.test(path);
     reply.header("x-content-type-options", "nosniff").header("referrer-policy", "no-referrer");
     if (isPage || path === "index.html") {

@@ -219,8 +219,8 @@ export async function updateWebhookFaults(
   await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
 }
 
-// `threshold.since` null: the threshold is not watched yet. A row of states without `due_at`: the endpoint was
-// notified. `MATCHES_STATION` is true where the `threshold` is for the `station`, by these aliases.
+// `threshold.since` null: the threshold is not watched yet. A `state` without `due_at`: the endpoint was notified.
+// `MATCHES_STATION` is true where the `threshold` is for the `station`, by these aliases.
 const watchedOf = statement(
   "sandboxes.watched",
   `select station.id as station_id, threshold.count_of, threshold.fewer_than, threshold.for_minutes,

@@ -157,7 +157,9 @@ function reservationSieves(
 
 /** Returns the sieve that keeps reservations with a status. */
 function ofStatus(rows: SortedRows, status: Reservation["status"], now: number): Sieve {
-  const [statuses, ends, code] = [rows.texts("status"), rows.numbers("expires_at"), rows.code("status", status)];
+  // Texts are kept in memory as numbers, their codes.
+  const [statusCodes, wantedCode] = [rows.texts("status"), rows.code("status", status)];
+  const ends = rows.numbers("expires_at");
   // Overdue reservations count as expired, not as active.
   const [isExpired, isActive] = [Number(status === "expired"), Number(status === "active")];
   return (found, n) => {
@@ -168,7 +170,7 @@ function ofStatus(rows: SortedRows, status: Reservation["status"], now: number):
       found[kept] = row;
       // 1 for a row with the stored status, unless it is active but overdue; and for overdue rows if `expired` is
       // wanted.
-      kept += (Number(statuses[row] === code) & ~(isActive & isOverdue)) | (isExpired & isOverdue);
+      kept += (Number(statusCodes[row] === wantedCode) & ~(isActive & isOverdue)) | (isExpired & isOverdue);
     }
     return kept;
   };

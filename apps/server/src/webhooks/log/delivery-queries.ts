@@ -22,9 +22,8 @@ import {
 /*
  * Statements that search deliveries, read their attempts, summarize them, and choose deliveries for a bulk resend. A
  * bulk resend is stored as a replay with `is_choice`. The fragments of search-sql-fragments.ts use the parameters $1 to
- * $12 of
- * `searchValues`: `found` selects the rows of a search and numbers them (`n`), `matches` is the filter's condition, and
- * `deliveryColumns` expects the aliases `delivery` and `due` (its row in the queue).
+ * $12 of `searchValues`: `found` selects the rows of a search and numbers them (`n`), `matches` is the filter's
+ * condition, and `deliveryColumns` expects the aliases `delivery` and `due` (its row in the queue).
  */
 
 /** A resend as it is stored. */
