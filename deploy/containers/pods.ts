@@ -194,6 +194,7 @@ async function stopsInTime(engine: Engine, pod: Pod): Promise<void> {
   const seconds = pod.spec.terminationGracePeriodSeconds ?? 30;
   await engine.run(`docker kill --signal TERM ${pod.name}`);
   const status = `curl --silent --max-time 2 --output ${engine.root}/answer --write-out '%{http_code}' ${ready}`;
+  // Well within DRAIN_DELAY, for which a stopping API process still answers.
   if (pod.spec.containers[0].args.includes("api")) await engine.until(`[ "$(${status})" = 503 ]`, 3000);
   assert.equal(await engine.run(`timeout ${seconds} docker wait ${pod.name}`), "0");
 }

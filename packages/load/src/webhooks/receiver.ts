@@ -118,7 +118,7 @@ async function receive(request: IncomingMessage, state: State, keepsArrivals: bo
   }
 }
 
-/** Listens on the loopback address with this index: 250 in each of 127.0.0.*, 127.0.1.*, … */
+/** Listens on the loopback address with this index: from 1 to 250 in each of 127.0.0.*, 127.0.1.*, … */
 async function listen(server: Server, index: number): Promise<string> {
   server.listen(0, `127.0.${Math.floor(index / 250)}.${(index % 250) + 1}`);
   await once(server, "listening");

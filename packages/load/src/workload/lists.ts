@@ -1,6 +1,9 @@
 import { type EventRecord, eventRecord } from "@bikeshare/contract";
 import { createHttpClient } from "../http/client.ts";
 
+/* Reads whole lists of the service, which verify.ts compares with what it acknowledged to the clients of a workload. */
+
+/** An item of a list, by the names of its fields. */
 export type Item = Readonly<Record<string, unknown>>;
 
 interface Page {
