@@ -3,6 +3,10 @@ import { isFree, type TakeableBike } from "./bike.ts";
 import { compareIds } from "./paging.ts";
 import { serviceError } from "./service-error.ts";
 
+/*
+ * The rules of reservations that the service and the SDK's fake share: transitions, expiry, and the choice of a bike.
+ */
+
 export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired";
 
 /** The commands on a reservation. */

@@ -19,6 +19,11 @@ import { type ServiceCommand, type CommandContext, type Option, type OptionValue
 import { endpoints } from "./endpoints.generated.ts";
 import { formatObject, formatTable } from "./output.ts";
 
+/*
+ * The commands that call one endpoint each, such as `rides list`. Their names, options and help are generated from the
+ * contract; the client's method and the table's columns of each are in this file.
+ */
+
 type Name = keyof typeof endpoints;
 
 /** A parameter as the contract describes it. */

@@ -122,7 +122,10 @@ function parseObject(text: string): object | undefined {
   }
 }
 
-/** Parses the headers `RateLimit` and `RateLimit-Policy`; undefined if they are absent or have another form. */
+/**
+ * Parses the headers `RateLimit` (`"default";r=59;t=12`: remaining, reset) and `RateLimit-Policy`
+ * (`"default";q=60;w=60`: limit, window; times in seconds). Undefined if they are absent or have another form.
+ */
 function readRateLimit(headers: Headers): RateLimit | undefined {
   const both = `${headers.get("ratelimit")} ${headers.get("ratelimit-policy")}`;
   const match = /r=(\d+); *t=(\d+).*q=(\d+); *w=(\d+)/.exec(both);

@@ -41,7 +41,7 @@ export interface FakeKey {
 /** The keys of a fake. */
 export type Keys = ReturnType<typeof createKeys>;
 
-/** @param defaultRateLimit the rate limit of keys that are issued without one */
+/** Creates the keys of a fake. @param defaultRateLimit the rate limit of keys that are issued without one */
 export function createKeys(now: Clock, firstPartner: FakePartner, defaultRateLimit: number) {
   const keys = new Map<string, FakeKey>();
   return {

@@ -46,7 +46,7 @@ export function summaryOf(city: City, query: Values): SystemSummary {
   const { step, from, to } = readSummaryRange(query, now);
   const stepMs = { PT15M: QUARTER_MS, PT1H: HOUR_MS, P1D: DAY_MS }[step];
   const first = Math.floor(from / stepMs) * stepMs;
-  /** The hour from which on rides are known. */
+  /** The start of the first hour whose rides are known. */
   const knownFrom = hourOf(Math.min(now, firstOf(city)));
   const data: SummaryStep[] = [];
   for (let at = first; at < to; at += stepMs) {

@@ -2,6 +2,11 @@ import type { FakeBikeShare, ListenOptions, Script, ScriptedAnswer, ScriptOption
 import { blank } from "../../testing/contract.generated.ts";
 import { unknownNames } from "../../testing/rules.ts";
 
+/*
+ * The requests with which a program controls the fake service that the command `fake` runs, such as `POST /fake/script`
+ * (docs/local-testing.md). Each is a key of `routesOf`.
+ */
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** One control request: something that a program can tell the fake to do. */
