@@ -70,6 +70,7 @@ function areaPath(values: Series["values"], bottoms: readonly number[], { x, y }
 
 function barsPath(values: Series["values"], bottoms: readonly number[], { x, y, count }: Layout): string {
   const barPx = x(1) - x(0);
+  // A fifth of a bar, at most two pixels. Bars of up to four pixels have no gap: it would be less than a pixel.
   const gap = count <= MAX_SEPARATE_BARS && barPx > 4 ? Math.min(2, barPx * 0.2) : 0;
   return values
     .map((value, index) => {

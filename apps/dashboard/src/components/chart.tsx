@@ -183,7 +183,7 @@ function Axis({ layout, ticks }: { readonly layout: Layout; readonly ticks: Time
       {ticks.map(({ index, text }) => {
         const left = x(index);
         // Aligns the last label to the right edge, which would cut it off otherwise.
-        const isAtEnd = left > width - 40;
+        const isAtEnd = left > width - TICK_LABEL_PX;
         return (
           <text key={index} class={isAtEnd ? "chart-end" : undefined} x={isAtEnd ? width : left} y={HEIGHT - 5}>
             {text}
@@ -260,14 +260,19 @@ interface ValuesProps {
   readonly at: number;
 }
 
+/** Pixels at the right edge within which a label below the axis would be cut off. */
+const TICK_LABEL_PX = 40;
+
 const VALUES_WIDTH_PX = 190;
 /** Pixels between the values and the vertical line at the step where the reader is. */
 const VALUES_GAP_PX = 12;
+/** Pixels that stay free between the values and the right edge. */
+const VALUES_MARGIN_PX = 2;
 
 /** The values at the step where the reader is. Hidden from screen readers, which read the slider's value. */
 function Values({ x, width, time, series, unit, at }: ValuesProps) {
   // To the right of the line, or to its left if there is no space on the right.
-  const isNearEnd = x + VALUES_WIDTH_PX + 14 > width;
+  const isNearEnd = x + VALUES_GAP_PX + VALUES_WIDTH_PX + VALUES_MARGIN_PX > width;
   const left = isNearEnd ? Math.max(0, x - VALUES_WIDTH_PX - VALUES_GAP_PX) : x + VALUES_GAP_PX;
   return (
     <div class="tip chart-values" aria-hidden="true" style={{ left: `${left}px` }}>
@@ -283,7 +288,7 @@ function Values({ x, width, time, series, unit, at }: ValuesProps) {
   );
 }
 
-/** A sample of a series, in the legend and beside its values. */
+/** A sample of a series, in the legend and beside its values. The kind `before` has the values to compare with. */
 function Swatch({ of, position }: { readonly of: Series; readonly position: number }) {
   const { kind } = of;
   const colour = colourOf(of, position);

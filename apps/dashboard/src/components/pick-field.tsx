@@ -42,18 +42,19 @@ export function PickField({ label, hint, error, choices = [], chosen, onChange }
             autocomplete="off"
             spellcheck={false}
             onInput={(event) => {
-              // A choice from the list has no input type in some browsers, and `insertReplacementText` in others.
+              // When the text comes from the list instead of the keyboard, some browsers leave out `inputType`, and
+              // others set it to `insertReplacementText`.
               const { inputType = "" } = event as Partial<InputEvent>;
               const isChosen = inputType === "" || inputType === "insertReplacementText";
-              pick(event.currentTarget, named(left, event.currentTarget.value, isChosen));
+              pick(event.currentTarget, choiceNamed(left, event.currentTarget.value, isChosen));
             }}
             onKeyDown={(event) => {
               if (event.key !== "Enter" || typed === "") return;
               event.preventDefault();
-              pick(event.currentTarget, only(left, typed));
+              pick(event.currentTarget, bestMatch(left, typed));
               event.currentTarget.reportValidity();
             }}
-            onBlur={({ currentTarget: input }) => typed !== "" && pick(input, only(left, typed))}
+            onBlur={({ currentTarget: input }) => typed !== "" && pick(input, bestMatch(left, typed))}
           />
         )}
       </Field>
@@ -95,14 +96,15 @@ const plain = (text: string) => text.trim().toLowerCase();
  * Returns the choice with exactly this name or id.
  * @param isChosen whether the text was picked from the list instead of typed
  */
-function named(choices: readonly Choice[], typed: string, isChosen: boolean): Choice | undefined {
+function choiceNamed(choices: readonly Choice[], typed: string, isChosen: boolean): Choice | undefined {
   const found = choices.find(({ value, label }) => label === typed || value === typed.trim());
   // A typed name is not accepted yet if a longer name begins with it, because the reader may continue to type.
-  return isChosen || !choices.some((each) => each !== found && each.label.startsWith(typed)) ? found : undefined;
+  const mayContinue = choices.some((each) => each !== found && each.label.startsWith(typed));
+  return isChosen || !mayContinue ? found : undefined;
 }
 
-/** Returns the choice with this name or id, or else the only choice whose name contains the text. */
-function only(choices: readonly Choice[], typed: string): Choice | undefined {
+/** Returns the choice with this name or id, or else the only choice whose name contains the text, in any case. */
+function bestMatch(choices: readonly Choice[], typed: string): Choice | undefined {
   const found = choices.filter(({ label }) => plain(label).includes(plain(typed)));
-  return named(choices, typed, true) ?? (found.length === 1 ? found[0] : undefined);
+  return choiceNamed(choices, typed, true) ?? (found.length === 1 ? found[0] : undefined);
 }

@@ -24,9 +24,9 @@ export function readRecentPages(personId: string): readonly RecentPage[] {
 
 /** Puts a page first among a person's recent pages. */
 export function noteRecentPage(personId: string, page: RecentPage): void {
-  const others = readRecentPages(personId).filter(({ address }) => address !== page.address);
   // The viewer of a frame has no account, so nothing is stored for them.
   if (isEmbedded) return;
+  const others = readRecentPages(personId).filter(({ address }) => address !== page.address);
   store(`${STORAGE_KEY}.${personId}`, JSON.stringify([page, ...others].slice(0, MAX_RECENT)));
 }
 

@@ -8,7 +8,7 @@ import { Menu, MenuItem } from "../../components/menu.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { Example } from "./example.tsx";
 
-/** Buttons, form fields, a dialog, a menu and toasts. */
+/** The part of the page `/_components` (components-page.tsx) with buttons, form fields, a dialog, a menu and toasts. */
 export function ActionExamples() {
   return (
     <>

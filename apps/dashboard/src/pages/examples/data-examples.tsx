@@ -4,12 +4,13 @@ import { Code } from "../../components/code.tsx";
 import { Time } from "../../components/time.tsx";
 import { Example } from "./example.tsx";
 
+/** Has U+202E, which reverses the text after it: `Code` must not let a sender hide what a body says. */
 const body = '{"id":"evt_01k3v8m2r7qa","type":"ride.ended","data":{"id":"ride_7","note":"\u202edlrow"}}\n';
 const times = Array.from({ length: 60 }, (_, minute) => new Date(Date.UTC(2026, 10, 22, 8, minute)).toISOString());
 const requests = times.map((_, minute) => Math.round(40 + 18 * Math.sin(minute / 5)));
 const failures = times.map((_, minute) => (minute > 40 && minute < 47 ? 6 : 0));
 
-/** Times, code, bytes and a chart. */
+/** The part of the page `/_components` (components-page.tsx) with times, code, bytes and a chart. */
 export function DataExamples() {
   return (
     <>

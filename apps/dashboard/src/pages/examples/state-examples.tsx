@@ -23,7 +23,7 @@ const failure = new ApiError("The database cannot be reached. Try again in a mom
   retryAfterSeconds: 5,
 });
 
-/** Status badges, notices and placeholders. */
+/** The part of the page `/_components` (components-page.tsx) with status badges, notices and placeholders. */
 export function StateExamples() {
   return (
     <>

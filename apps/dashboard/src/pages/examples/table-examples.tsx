@@ -28,7 +28,7 @@ const columns: readonly Column<Row>[] = [
   { id: "duration", title: "Duration", cell: ({ durationMs }) => `${durationMs} ms`, align: "end", sortable: true },
 ];
 
-/** A table in each of its states, behind tabs, and a pager. */
+/** The part of the page `/_components` (components-page.tsx) with a table in each of its states, tabs and a pager. */
 export function TableExamples() {
   const [sorting, setSorting] = useState<Sorting>({ column: "at", direction: "descending" });
   const [tab, setTab] = useState("rows");

@@ -13,7 +13,6 @@ export function draftOf(type: FieldType, value: unknown): unknown {
   switch (type.kind) {
     case "integer":
     case "number":
-      return JSON.stringify(value);
     case "multiPolygon":
       return JSON.stringify(value);
     case "list":

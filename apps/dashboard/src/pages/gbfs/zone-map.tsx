@@ -15,8 +15,10 @@ interface ZoneMapProps {
   readonly map: StationMap | undefined;
 }
 
-/** The colour of a zone on the map, by the id of its look (zone-rules.ts). */
-const tokens: Readonly<Record<string, MappedZone["tone"]>> = {
+/**
+ * The colour of a zone on the map, by the id of its look (zone-rules.ts). The colours are named after stations' states.
+ */
+const tones: Readonly<Record<string, MappedZone["tone"]>> = {
   closed: "empty",
   "no-end": "few",
   stations: "accent",
@@ -62,7 +64,8 @@ function drawnZone({ geometry, properties }: Zone): MappedZone {
   const look = lookOf(properties?.rules).id;
   return {
     rings: rings.map((ring) => ring.map(([lon = 0, lat = 0]) => ({ lat, lon }))),
-    tone: tokens[look] ?? "accent",
+    tone: tones[look] ?? "accent",
+    // A solid border marks the zones that riders must not enter.
     isDashed: look !== "closed",
   };
 }

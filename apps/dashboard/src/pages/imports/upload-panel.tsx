@@ -186,6 +186,7 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   const percent = `${Math.floor(done * 100)} %`;
   const stepVerb = isImport ? "Importing" : "Trying";
   const verb = isUploading ? "Sending" : stepVerb;
+  // `Step` shows uploads in any other state.
   const texts = {
     receiving: sending === undefined ? `${sizeText(bytes)} have come.` : percent,
     waiting: "Waits for a process that does it.",
