@@ -69,6 +69,7 @@ async function run(options: CommandOptions, context: ProgramContext): Promise<Ru
     context.signal.throwIfAborted();
     const measureOnce = (loaded: Profile) => measureWithProgress({ service, profile: loaded, settings }, context);
     if (options.findKnee !== true) return await measureOnce(profile);
+    // The knee is the highest rate at which the service still meets the thresholds.
     return await findKnee({
       startRate: options.rate ?? DEFAULT_RATE,
       maxRate: MAX_RATE_PER_SECOND,

@@ -56,6 +56,7 @@ export async function startOwnServer(niceness = SERVER_NICENESS): Promise<OwnSer
     LOG_LEVEL: "error",
     LOG_FORMAT: "json",
     DRAIN_DELAY: "0s",
+    // The receivers of the load test listen on free ports of this machine.
     WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
     WEBHOOK_ALLOW_PORTS: "1024-65535",
   };
@@ -111,9 +112,9 @@ function openCommandLine(env: NodeJS.ProcessEnv): CommandLine {
 }
 
 /**
- * Returns the environment variables that the server inherits. All others are omitted, because they may configure another
- * service, whose database a load test must not fill. With the last one, the server notices when the package manager that
- * started it is gone.
+ * Returns the environment variables that the server inherits. All others are omitted, because they may configure
+ * another service, whose database a load test must not fill. By `npm_config_user_agent` the server notices when the
+ * package manager that started it is gone.
  */
 function inheritedEnvironment(): Record<string, string> {
   const names = ["PATH", "HOME", "TMPDIR", "NODE_COMPILE_CACHE", "npm_config_user_agent"];
