@@ -6,6 +6,11 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 
+/*
+ * What benches start and read: servers in separate processes, an empty PostgreSQL, `bikeshare check`, and the
+ * description of the machine.
+ */
+
 /** A server in a separate process. */
 export interface ServerProcess {
   readonly pid: number;
@@ -49,7 +54,11 @@ export const DEPLOYED = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_
 /** The program of this checkout. */
 export const MAIN = join(import.meta.dirname, "../src/main.ts");
 
-/** Starts the service. @param args options of `serve` @param main the path of main.ts, which may be in another checkout */
+/**
+ * Starts the service, at a free port unless `env` has a `PORT`.
+ * @param args options of `serve`
+ * @param main the path of main.ts, which may be in another checkout
+ */
 export async function serve(
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
@@ -61,7 +70,10 @@ export async function serve(
   return { ...server, url: (JSON.parse(server.firstLine) as { url: string }).url };
 }
 
-/** Returns the violations that `bikeshare check` finds; empty: every invariant holds. @param args before the command */
+/**
+ * Returns the violations that `bikeshare check` finds; empty: every invariant holds.
+ * @param args options that are written before the command, such as `--system`
+ */
 export function brokenInvariants(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<string> {
   const words = ["--conditions=@bikeshare/source", MAIN, ...args, "check"];
   // The command prints violations, and then fails.

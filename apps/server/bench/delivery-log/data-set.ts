@@ -93,6 +93,7 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
 
 /** Creates the partners with their endpoints and keys, and the partitions of the days. */
 async function prepare(connectionString: string): Promise<void> {
+  // Nothing is ever sent: nothing listens at port 9.
   const urls = Array.from({ length: ENDPOINTS }, (_, i) => `http://127.0.0.1:9/${i}`);
   const world = await makeWorld(connectionString, CIPHER, urls);
   const context = { ...world, clock: () => Date.now(), actor: "bench" };
@@ -140,7 +141,8 @@ const pauseSecond = `
   update webhook_endpoints set status = 'paused', pause_reason = 'failing', paused_at = now() - interval '${PAUSED_DAYS} days'
   where id = (select id from webhook_endpoints where system_id = 'main' order by id offset 1 limit 1)`;
 
-// A delivery that has failed once waits for its next attempt. A delivery that was never sent is due at once.
+// A delivery that was never sent is due at once. A delivery that has failed once is of the last three days, and due
+// four days after its creation, so that it is still waiting.
 const queuePending = `
   insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
   select system_id, id, endpoint_id, created_on, event_id, created_at + attempts * interval '4 days', attempts, attempts

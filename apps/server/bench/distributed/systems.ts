@@ -24,7 +24,10 @@ interface SystemsOptions {
   readonly onProgress: (line: string) => void;
 }
 
-/** Distributes an empty database, and creates a system for each machine. */
+/**
+ * Distributes an empty database over two Citus nodes, and creates a system on each. The nodes
+ * are told apart by their ports, which must differ.
+ */
 export async function prepareSystems({
   databaseUrl,
   secretsFile,
@@ -55,7 +58,7 @@ export async function prepareSystems({
   }
 }
 
-/** Returns the ports of the machines that may have shards, sorted. */
+/** Returns the ports of the nodes that may have shards, sorted. */
 export async function listPorts(db: Database): Promise<number[]> {
   const text = "select nodeport from pg_dist_node where isactive and shouldhaveshards order by nodeport";
   return (await db.query<{ nodeport: number }>({ name: "", text })).map(({ nodeport }) => nodeport);
@@ -71,8 +74,9 @@ async function dropLeftShards(db: Database): Promise<void> {
 }
 
 /**
- * Moves a system to the machine with a port. Moves its shard of `rides`, with which Citus moves the system's shards of all
- * other tables. `force_logical` keeps the system usable meanwhile.
+ * Moves a system to the node with a port. Moves its shard of `rides`, with which Citus moves the system's shards of all
+ * other tables.
+ * @param mode `force_logical` keeps the system usable meanwhile; `block_writes` makes its writes wait
  */
 export async function moveSystem(
   db: Database,

@@ -23,7 +23,7 @@ export async function combinationsOf(db: Database, list: ListName): Promise<Comb
   const filters: Readonly<Record<string, Filter>> = listFilters[list];
   const names = Object.keys(filters);
   const samples = new Map<string, Sample[]>();
-  for (const name of names) samples.set(name, await samplesOf(db, list, name, filters[name]));
+  for (const [name, filter] of Object.entries(filters)) samples.set(name, await samplesOf(db, list, name, filter));
   const of = (name: string) => samples.get(name) ?? [];
   const singles = names.flatMap((name) => of(name).map((sample) => [sample]));
   const pairs: Sample[][] = [];
@@ -52,8 +52,8 @@ const TABLES: Readonly<Record<ListName, string>> = {
 const COLUMNS: Readonly<Record<string, string>> = { event: "name" };
 
 /** Returns values of a filter, as they occur in the data set. */
-async function samplesOf(db: Database, list: ListName, name: string, filter: Filter | undefined): Promise<Sample[]> {
-  const [comparison, field = ""] = filter ?? ["equals"];
+async function samplesOf(db: Database, list: ListName, name: string, filter: Filter): Promise<Sample[]> {
+  const [comparison, field = ""] = filter;
   const column = COLUMNS[field] ?? field;
   const rows = (text: string) => db.query<{ value: string }>({ name: "", text });
   if (comparison === "within") {

@@ -42,6 +42,7 @@ export async function startService(
   await context.db.close();
   const own = { DATABASE_URL: connectionString, DATA_DIR: dataDir, LOG_LEVEL: "fatal" };
   const { url, pid, stop } = await serve({ ...own, ...env }, args);
+  // The service has created the file, so no random bytes are needed.
   const secrets = await loadSecrets(join(dataDir, "secrets.json"), () => new Uint8Array());
   const cursors = createCursorCipher(secrets.cursorKeys);
   return {

@@ -35,7 +35,7 @@ async function measureDelays(world: World, load: Trickle): Promise<number[]> {
     onGap: () => undefined,
   });
   try {
-    // Waits until lanes are leased and connections are open, before anything is measured.
+    // Waits until the dispatcher has leased the lanes (the deliveries of one endpoint each) and opened its connections.
     await wait(2_000);
     return await receiptsAfter(await commitEvenly(world, load), load);
   } finally {

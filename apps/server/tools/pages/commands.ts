@@ -8,7 +8,7 @@ export interface Leaf {
   readonly command: Command;
 }
 
-/** The command line, of which nothing can be run. */
+/** Creates the command line, only to list its commands: to run one throws. The version "1" is never shown. */
 export function programForPages() {
   return createProgram("1", () => {
     throw new Error("no command runs here");
@@ -20,7 +20,9 @@ export function leavesOf(command: Command, words: readonly string[] = []): Leaf[
   const below = command.commands.flatMap((each) => leavesOf(each, [...words, each.name()]));
   // Commander has no public property that says whether a command with subcommands does something itself, as `migrate` does.
   const doesSomething = Reflect.get(command, "_actionHandler") !== null;
-  return below.length === 0 || (doesSomething && words.length > 0) ? [{ words, command }, ...below] : below;
+  const isRoot = words.length === 0;
+  const isLeaf = below.length === 0 || (doesSomething && !isRoot);
+  return isLeaf ? [{ words, command }, ...below] : below;
 }
 
 /** Lists the options that `--help` of a command shows, without `--help`. */
