@@ -29,6 +29,8 @@ const list = statement(
   "select id, content from descriptions where system_id = $1 and kind = $2 order by id",
 );
 
+// The count notices a removal. The sum notices a change that does not move the greatest time, after a clock was set
+// back.
 const state = statement(
   "descriptions.state",
   "select concat_ws(' ', count(*), max(set_at), sum(extract(epoch from set_at))) as state from descriptions where system_id = $1",

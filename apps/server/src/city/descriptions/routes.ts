@@ -117,7 +117,10 @@ function wireOf<Kind extends FactKind>(
 /** Returns a page of a list, such as `listRegions`. */
 type ListOfSystem = (db: QueryRunner, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
 
-/** Routes of regions and vehicle types. They are filtered reads, because each request assembles its whole list. */
+/**
+ * Routes of regions and vehicle types. Each request assembles its whole list, so it waits for its turn among the few
+ * long reads that run at a time (`filtered`).
+ */
 export function systemRoutes(
   { filtered }: ReadContext,
   cursors: CursorCipher,

@@ -73,7 +73,8 @@ export function ownerOf({ bike_id: bikeId, station_id: stationId }: RideFilters)
 
 /** Returns the names of the filters that are given, sorted. */
 function namesOf(filters: RideFilters): (keyof RideFilters)[] {
-  const names = Object.keys(listFilters.rides) as (keyof RideFilters)[]; // the contract's, which are those of the type
+  // `listFilters` and `RideFilters` have the same names: those of the contract.
+  const names = Object.keys(listFilters.rides) as (keyof RideFilters)[];
   return names.filter((name) => filters[name] !== undefined).sort();
 }
 
@@ -137,7 +138,8 @@ export function countBetween(filters: RideFilters): string {
 }
 
 /**
- * SQL: the number of rides that started before an instant: in whole months, days and hours, and in its own hour before it.
+ * SQL: the number of rides that started before an instant. Adds up the stored numbers of the months before the
+ * instant's month, of the days before its day and of the hours before its hour, and counts the rides of its hour.
  */
 function countBefore(at: string): string {
   const kept = (period: string, from: string | undefined) => `

@@ -267,7 +267,10 @@ function countEach({ filter }: AskedRides, stretches: readonly Stretch[], bind: 
     from unnest(${bind(from)}::timestamptz[], ${bind(to)}::timestamptz[]) with ordinality as parts(begin, until, place))`;
 }
 
-/** PostgreSQL must be told the types of values that a statement does not use. */
+/**
+ * Adds a condition that is always true and names the values that the statement does not use: PostgreSQL must be told
+ * their types.
+ */
 function withTypes(text: string, { values }: Filter): string {
   const unused = values.flatMap((_, index) => (text.includes(`$${index + 1}`) ? [] : [`$${index + 1}::text is null`]));
   return unused.length === 0 ? text : `${text} where ${unused.join(" or ")} or true`;
@@ -342,8 +345,9 @@ function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, b
   const { filter, names, byDay } = asked;
   const hasStoredNumbers = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
   if (hasStoredNumbers && (byDay.status === undefined || byDay.status === "completed")) {
-    // The numbers of rides by whole day are stored, and rides that are not completed have an index of their own. Both
-    // conditions on the status are needed: one picks the rides, the other is the index's own condition.
+    // The numbers of rides by whole day are stored, in a table that calls the start `starts_at`. Rides that are not
+    // completed have an index of their own. Both conditions on the status are needed: one picks the rides, the other is
+    // the index's own condition.
     const all = `(select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'day' and ${inside.replaceAll("started_at", "starts_at")})`;
     const others = `(select count(*) from rides where system_id = $1 and status in ('started', 'cancelled') and status <> 'completed' and ${inside})`;
     return byDay.status === undefined ? all : `(${all} - ${others})`;

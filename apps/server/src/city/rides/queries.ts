@@ -81,9 +81,10 @@ const from = (size: FetchSize) =>
 const NEAR = 400;
 
 /**
- * Reads the page that begins after $4 rides, when it is known that $3 rides started before $2 and that the page's first ride
- * is one of the youngest of these. `skip` is how many of these rides are younger than the page's first. It is negative when
- * the list has grown so much that the page's first ride is not among them.
+ * Reads the page that begins after $4 rides, when it is known that $3 rides started before $2 and that the page's first
+ * ride is one of the youngest of these. `skip` is how many of these rides are younger than the page's first: $4, less
+ * the rides that started at $2 or later (the total less $3). It is negative when the list has grown so much that the
+ * page's first ride is not among them.
  */
 const before = (size: FetchSize, isNear: boolean) => {
   const inOrder = `where system_id = $1 and started_at < to_timestamp($2::bigint) ${order} offset greatest(0, (select skip from skipping))`;
@@ -222,9 +223,11 @@ export interface ReadDays {
 /** Maximum number of days that one statement reads, which takes half a second for half a million rides. */
 export const MAX_DAYS = 100;
 
-// Reads the hours that are over for an hour. A change of such an hour counts as a late change; the hour leaves time between
-// the statement that counts a change and its commit. The rides of a day come from the index alone; `date_bin` takes a fifth
-// of the time of `date_trunc`.
+// Reads the hours that are over for an hour. A change of such an hour counts as a late change; the hour leaves time
+// between the statement that counts a change and its commit. The rides of a day come from the index alone; `date_bin`
+// takes a fifth of the time of `date_trunc`. `days`: how often each past day has changed. `changed`: the days whose
+// number of changes is not the known one ($2 and $3). `chosen`: the youngest of these, which are read. Their rides are
+// grouped by hour, status and the hour of the last change.
 const changedDays = statement(
   "rides.changedDays",
   `with state as materialized (

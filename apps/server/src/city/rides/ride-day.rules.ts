@@ -24,6 +24,7 @@ export interface RideGroup {
 /** Rides of one status of a whole day. */
 interface StatusOfDay {
   readonly status: Status;
+  /** As in `RideGroup`. */
   readonly first: number;
   readonly last: number;
   readonly n: number;
@@ -140,7 +141,7 @@ function countOfHours(
   for (let at = 0; at < groups.length; at += WIDTH) {
     const [hour = 0, is = 0, first = 0, last = 0, n = 0] = groups.subarray(at, at + WIDTH);
     if (hour < begin || hour >= end) continue;
-    // The status of this ride may have changed since the day was read.
+    // The status of these rides may have changed since the day was read.
     if (STATUSES[is] === "started") return undefined;
     if (wanted !== undefined && is !== wanted) continue;
     const changed = changedOf({ first, last }, since);
