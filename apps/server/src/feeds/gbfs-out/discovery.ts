@@ -117,8 +117,8 @@ export function discovery(addresses: Addresses, version: PublishedGbfsVersion, f
       const name = nameIn(version, feed);
       // The address in the main language contains no language, and stays valid when languages are added. Documents
       // without texts are equal in every language.
-      const isApart = language !== mainLanguage(addresses.system) && feed !== "gbfs" && hasTexts(feed);
-      return { name, url: urlOf(addresses, version, isApart ? `${language}/${name}` : name) };
+      const hasLanguageInPath = language !== mainLanguage(addresses.system) && feed !== "gbfs" && hasTexts(feed);
+      return { name, url: urlOf(addresses, version, hasLanguageInPath ? `${language}/${name}` : name) };
     }),
   });
   if (isAtLeast(version, "3.0")) return listed(mainLanguage(addresses.system));

@@ -161,7 +161,7 @@ function hasMotor({ propulsion_type: propulsion = "human" }: TypeFacts): boolean
 }
 
 /** Up to this share of a type's vehicles may be at stations, or outside, without changing the type's return rule. */
-const EXCEPTIONS = 0.1;
+const MAX_EXCEPTIONS_SHARE = 0.1;
 
 /**
  * Derives the return rule of a type from where its vehicles are. Without a rule, trip planners let riders leave vehicles
@@ -171,8 +171,9 @@ function usualReturn(hasStations: boolean, use: TypeUse | undefined): "any_stati
   if (!hasStations) return "free_floating";
   const { at_stations: docked, elsewhere } = use ?? { at_stations: 0, elsewhere: 0 };
   const all = docked + elsewhere;
-  if (elsewhere <= all * EXCEPTIONS) return "any_station";
-  return docked <= all * EXCEPTIONS ? "free_floating" : "hybrid";
+  // A type without vehicles also counts as one of stations.
+  if (elsewhere <= all * MAX_EXCEPTIONS_SHARE) return "any_station";
+  return docked <= all * MAX_EXCEPTIONS_SHARE ? "free_floating" : "hybrid";
 }
 
 /** Returns an id if it is that of a published record; undefined otherwise, so that no reference leads nowhere. */
@@ -180,12 +181,13 @@ function idIfPublished(ids: Ids, id: string | null | undefined): string | undefi
   return id !== null && id !== undefined && ids.has(id) ? id : undefined;
 }
 
-/** No facts. */
+/** The facts of a record about which nothing is known. */
 const nothing: Readonly<Record<string, never>> = {};
 
 /** Returns the facts of a station or bike. A value that the operator gives replaces that of the source. */
 function factsOf<Facts extends object>(row: { readonly source_facts: object | null }, own: Facts | undefined): Facts {
-  const said = (row.source_facts ?? nothing) as Facts; // as it was read into canonical form
+  // The import of a source stores its facts in canonical form.
+  const said = (row.source_facts ?? nothing) as Facts;
   return own === undefined ? said : { ...said, ...own };
 }
 
@@ -251,8 +253,8 @@ function publishedDocks(station: PublishedStation): number | undefined {
 
 /**
  * Returns the free docks for each set of vehicle types; undefined if the station's source does not count them, or the
- * station has operated counters. If a type is in two sets, returns one count for each type, with all docks that fit the
- * type: OpenTripPlanner rejects a whole feed in which a station names a type twice.
+ * station's counters are not mirrored. If a type is in two sets, returns one count for each type, with all docks that
+ * fit the type: OpenTripPlanner rejects a whole feed in which a station names a type twice.
  */
 function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: PublishedStation, types: Ids): TypeCounts {
   const left = counters === "mirrored" && docks !== null ? ofKnownTypes(types, docks) : undefined;

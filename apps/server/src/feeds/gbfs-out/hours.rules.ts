@@ -104,9 +104,10 @@ function seasonFrom(text: string): Season | null {
   });
   const [first, last = first] = dates;
   if (first === undefined || last === undefined) return null;
-  const start = first.month * 100 + (first.day ?? 1);
-  const end = last.month * 100 + (last.day ?? 31);
-  return [first.day ?? 1, last.day ?? 31].every((day) => day >= 1 && day <= 31) ? { start, end } : null;
+  // A date without a day means the whole month.
+  const [startDay, endDay] = [first.day ?? 1, last.day ?? 31];
+  if (![startDay, endDay].every((day) => day >= 1 && day <= 31)) return null;
+  return { start: first.month * 100 + startDay, end: last.month * 100 + endDay };
 }
 
 /** Parses a span of times. An end that is not after the start is on the next day, as in `22:00-02:00`. */
@@ -182,7 +183,11 @@ function spansOf({ rules }: Hours, date: string): HoursRule["spans"] {
 function isInSeason(season: Season | undefined, monthAndDay: number): boolean {
   if (season === undefined) return true;
   const { start, end } = season;
-  return start <= end ? monthAndDay >= start && monthAndDay <= end : monthAndDay >= start || monthAndDay <= end;
+  const hasBegun = monthAndDay >= start;
+  const hasNotEnded = monthAndDay <= end;
+  // A season over the turn of the year begins in the old year and ends in the new one.
+  const isOverNewYear = start > end;
+  return isOverNewYear ? hasBegun || hasNotEnded : hasBegun && hasNotEnded;
 }
 
 /** Hours in the form of GBFS 2.3: the hours of each weekday, and the dates of the season. */

@@ -74,6 +74,8 @@ const listBikes = statement(
    order by b.public_id`,
 );
 
+// `s` is empty for a bike without a published station, so `count(s.id)` counts the bikes at stations. $2 is the id
+// under which bikes without a type are published.
 const listUses = statement(
   "gbfsOut.listTypeUses",
   `select coalesce(b.vehicle_type_id, $2) as id, count(s.id)::int as at_stations, (count(*) - count(s.id))::int as elsewhere
@@ -103,7 +105,7 @@ const updatePublicId = statement(
    from unnest($2::text[], $3::text[]) as given(id, public_id) where b.system_id = $1 and b.id = given.id`,
 );
 
-const countThings = statement(
+const countStationsAndVehicles = statement(
   "gbfsOut.countPublished",
   `select (select count(*) from stations s where system_id = $1 and ${isStationPublished("s")})::int as stations,
           (select count(*) from bikes b where system_id = $1 and ${isBikeShown("b")})::int as vehicles`,
@@ -114,7 +116,7 @@ export async function countPublished(
   db: Queryable,
   systemId: string,
 ): Promise<{ readonly stations: number; readonly vehicles: number }> {
-  return oneRow(await db.query<{ stations: number; vehicles: number }>(countThings, [systemId]));
+  return oneRow(await db.query<{ stations: number; vehicles: number }>(countStationsAndVehicles, [systemId]));
 }
 
 /** Returns the published stations, in the order of their ids. */

@@ -36,8 +36,10 @@ interface FeedAddress {
   readonly file: string;
 }
 
-/** The version whose list of versions includes all versions. */
-const NEWEST = "3.1-RC3"; // other versions must leave out this release candidate
+/**
+ * The only version whose list of versions is complete: the schemas of the others do not allow this release candidate.
+ */
+const NEWEST = "3.1-RC3";
 
 /** Routes of the public feeds. They cache documents as bytes, because all callers read the same few. */
 export function gbfsRoutes(
@@ -56,9 +58,9 @@ export function gbfsRoutes(
     if (!address.file.endsWith(".json")) throw serviceError("not_found", "feedFile");
     const systemId = await findSystem(address.systemId);
     const feed = feedNamed(version, address.file.slice(0, -".json".length));
-    const main = { systemId, version, feed };
-    const language = address.language === undefined ? undefined : await findLanguage(main, address.language);
-    return send(await pageOf({ ...main, language }), request, reply);
+    const inMainLanguage = { systemId, version, feed };
+    const language = address.language === undefined ? undefined : await findLanguage(inMainLanguage, address.language);
+    return send(await pageOf({ ...inMainLanguage, language }), request, reply);
   }
 
   /** Returns the id of the named system, or of the first. @throws ServiceError `not_found` */
@@ -196,7 +198,8 @@ async function send(page: GbfsPage, { headers, method }: Call["request"], reply:
   if (coding !== undefined) reply.header("content-encoding", coding);
   reply.header("content-type", "application/json");
   reply.header("content-length", String(bytes.length));
-  // ts-rest passes bytes and streams through unchanged; tests check them against the contract's schema.
+  // ts-rest passes bytes and streams through unchanged; tests check them against the contract's schema. An answer to
+  // HEAD sends no body, so it needs no stream that sends a large body in parts.
   const body = (method === "HEAD" ? bytes : inParts(bytes)) as unknown as Document;
   return { status: 200 as const, body };
 }

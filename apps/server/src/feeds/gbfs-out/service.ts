@@ -153,7 +153,8 @@ export async function publishedFacts(db: Queryable, systemId: string) {
 /** Returns a text that differs whenever the published zones of a system may differ. */
 export async function zonesState({ db }: GbfsContext, systemId: string): Promise<string> {
   const said = await findZonesState(db, systemId);
-  // Rules are published only for vehicle types that exist, and bikes and stations may name types nobody describes.
+  // A zone's rule for a vehicle type is published only if the type exists. A type also exists if only a bike or a
+  // station names it.
   const types = await typesInUse(db, systemId);
   return JSON.stringify([said, types.toSorted()]);
 }

@@ -99,7 +99,8 @@ function objectConverter(
   const isLeftOut = (field: Field) => field.until === undefined && !hasField(version, field);
   if (conversions.every(isSame) && !Object.values(fields).some(isLeftOut)) return undefined;
   return (value, languages) => {
-    const record = value as CanonicalRecord; // as the table says
+    // The table of fields says that this value is an object.
+    const record = value as CanonicalRecord;
     const converted: Record<string, unknown> = {};
     for (const { name, newName, derive, convert } of conversions) {
       const given = derive === undefined ? record[name] : derive(record, languages);

@@ -27,6 +27,7 @@ export function geofencingZones(
   });
   const elsewhere = orderedRules(global_rules ?? [], types);
   if (zones.length === 0 && elsewhere.length === 0) return undefined;
+  // Without a rule for all types, consumers that read only the first rule would apply that of one type to all.
   const isGeneral = elsewhere.some(({ vehicle_type_ids: ids }) => ids === undefined);
   return {
     geofencing_zones: { type: "FeatureCollection", features: zones },
