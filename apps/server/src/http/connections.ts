@@ -240,6 +240,7 @@ export function limitConnections(
     const count = (open.get(counted) ?? 0) + 1;
     open.set(counted, count);
     socket.once("close", () => {
+      // The number is never undefined: this connection was counted above.
       const left = (open.get(counted) ?? 1) - 1;
       if (left === 0) open.delete(counted);
       else open.set(counted, left);

@@ -56,6 +56,7 @@ export function createCursorCipher(source: KeySource<CursorKey>): CursorCipher {
     },
     decrypt(list, cursor) {
       const bytes = decode(cursor);
+      // An empty cursor has no first byte. No key has the id -1.
       const key = bytes && prepared().subkeys.get(bytes[0] ?? -1);
       if (bytes === undefined || key === undefined || bytes.length < HEAD_BYTES) return undefined;
       const tag = bytes.toString("latin1", 1, HEAD_BYTES);

@@ -30,7 +30,8 @@ export function serveDocuments(
       type: "application/json",
       make: json(({ createOpenApiDocument }) => createOpenApiDocument({ baseUrl: baseUrl(), version, readers })),
     });
-  // `open` accepts content that is newer than the document; code for clients is generated from `closed`.
+  // /openapi.json?open describes answers that may have fields and values newer than the document, for validators. Code
+  // for clients is generated from the document without `?open`.
   const [closed, open] = [partners("clients"), partners("validators")];
   app.get("/openapi.json", (request, reply) => {
     const isOpen = "open" in (request.query as object);

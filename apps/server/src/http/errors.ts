@@ -140,7 +140,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     for (const name of Array.isArray(method) ? method : [method]) methods.add(name);
     methodsByRoute.set(url, methods);
   });
-  /** Made at the first unknown path: then all routes are registered, and most services that tests start need none. */
+  /** Made at the first unknown path, when all routes are registered. Most services that tests start never need them. */
   let patterns:
     | readonly { readonly route: string; readonly pattern: RegExp; readonly methods: Set<string> }[]
     | undefined;
@@ -181,7 +181,8 @@ const httpDate =
  * does not, or in an unreadable form. A date is counted from the answer's `Date` header, so that a wrong clock of the server
  * does no harm.
  *
- * @param now milliseconds since 1970, used if the answer has no `Date`; if undefined, the result is null then
+ * @param now returns milliseconds since 1970, for an answer without `Date`. Undefined: a date in such an answer gives
+ * null.
  */
 export function readRetryAfter(headers: readonly Header[], now: (() => number) | undefined): number | null {
   const value = valueOf(headers, "retry-after");

@@ -163,6 +163,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
       });
     } finally {
       this.#calls--;
+      // The number is never undefined: this call was counted above.
       const left = (this.#callsOf.get(owner) ?? 1) - 1;
       if (left === 0) this.#callsOf.delete(owner);
       else this.#callsOf.set(owner, left);

@@ -47,7 +47,8 @@ export function pageReader<Position, Filters extends object>(
 ): (call: ListCall<Filters>) => Promise<string> {
   const { followed } = list;
   return async ({ query: { page, limit, cursor, ...rest }, request }) => {
-    const filters = rest as unknown as Filters & FollowingQuery; // the query without the paging parameters
+    // The query without the paging parameters.
+    const filters = rest as unknown as Filters & FollowingQuery;
     const call = { request, filters, paging: { page, limit, cursor } };
     if (followed !== undefined && filters.changes_since !== undefined) {
       return writeEnvelope(await readChanges(cursors, { ...list, followed }, call));
@@ -68,6 +69,7 @@ async function readPage<Position, Filters extends object>(
 ): Promise<Envelope> {
   const position = cursorPosition(cursors, scopeOf(list, call), list.position);
   const asked = readPageRequest(call.paging, (text) => position.decode(text));
+  // A page by cursor has no total, and shows no numbers.
   const { items, next, total = 0, checkpoint } = await list.read(call.request, call.filters, asked);
   const nextCursor = asked.kind === "page" || next === undefined ? undefined : position.encode(next);
   return { items, numbers: pageNumbers(asked, total), nextCursor, checkpoint };
@@ -195,7 +197,11 @@ function checkpointsOf<Filters extends object>(
   return cursorPosition(cursors, scope, checkpointText);
 }
 
-/** Returns the checkpoint from which a walk that begins now is continued later. */
+/**
+ * Returns the checkpoint from which a walk that begins now is continued later. It is made from the `standing` of the
+ * list: up to which position its changes are complete, and a text (`history`) that differs after the database was
+ * restored or reset.
+ */
 async function checkpointOfNow({ watch, table }: FollowedList<never>, request: FastifyRequest): Promise<Checkpoint> {
   const standing = await watch.standing(table, partnerOf(request));
   return { since: nextSince(standing), history: standing.history };

@@ -102,6 +102,7 @@ function innerRequest(
     if (place === "body") body[name] = value;
     else if (place === "header") headers[name] = text;
     else if (place === "query") query.set(name, name === "limit" ? cappedLimit(text) : text);
+    // From here on: a parameter of the path. `.` and `..` would lead to another path.
     else if (text === "" || isPathStep(text)) return `${argument} is not an identifier`;
     else segments.set(name, encodeURIComponent(text));
   }

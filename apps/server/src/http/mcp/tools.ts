@@ -10,6 +10,11 @@ import type { AppRoute } from "@ts-rest/core";
 import { z } from "zod";
 import { nearest, searchBox } from "./near.rules.ts";
 
+/*
+ * The tools that the service offers to agents by the Model Context Protocol (MCP). `tools/list` describes them
+ * (describe-tools.ts), and `tools/call` calls them (call-tool.ts).
+ */
+
 /** The maximum and the default number of items of a list. Too high: one answer fills a model's context. */
 export const MAX_ITEMS = 50;
 export const DEFAULT_ITEMS = 20;
