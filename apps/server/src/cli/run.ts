@@ -6,6 +6,8 @@ import { type CliContext, type OpenCli, type ParentCommand, run, type RunCommand
 import { UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
 
+/* The commands `run`, which runs the commands of a file, and `openapi`. */
+
 /** A line of the file that `run` reads: a command's words. */
 const commandLine = z.array(z.string()).min(1);
 

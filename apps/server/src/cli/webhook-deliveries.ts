@@ -269,7 +269,7 @@ function codeFrom(text: string) {
   return code;
 }
 
-/** Returns a delivery with its attempts, exchange by exchange. */
+/** Returns a delivery with its attempts. An exchange is the request and the response of one attempt. */
 function detailOf(delivery: DeliveryDetail): Result {
   const { exchanges, ...about } = delivery;
   const { id, event, partner_id: partner, endpoint_name: endpoint } = delivery;

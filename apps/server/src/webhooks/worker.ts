@@ -138,7 +138,10 @@ const UNOBSERVED: DispatchObserver = {
 class OpenSystems {
   readonly #db: Database;
   readonly #options: DispatcherOptions;
-  /** What all systems' dispatchers of this process share. */
+  /**
+   * What all systems' dispatchers of this process share. `suspects` limits how many suspects, deliveries that may have
+   * ended a process, are tried at a time.
+   */
   readonly #shared;
   readonly #systems = new Map<string, SystemDispatcher>();
   readonly #faultySenders = new Map<string, Sender>();

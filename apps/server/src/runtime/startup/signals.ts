@@ -46,6 +46,7 @@ export function ancestorsOf(processes: Processes, pid: number): ParentLink[] {
   let child = pid;
   while (processes.isLaunched(child) && !processes.leadsSession(child)) {
     const parent = processes.parentOf(child);
+    // Process 1 is the system's init. 0: the parent is outside this container.
     if (parent === undefined || parent <= 1) return chain;
     chain.push({ child, parent });
     child = parent;

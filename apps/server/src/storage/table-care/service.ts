@@ -35,7 +35,9 @@ export interface TableCareOptions {
 
 /** For how long a table is left alone after a vacuum. */
 interface Rest {
+  /** Milliseconds of the clock `monotonic`. */
   readonly until: number;
+  /** The minimum that applied to this rest. It doubles for the next one in a row, up to `MAX_REST_MS`. */
   readonly minMs: number;
 }
 
