@@ -26,10 +26,11 @@ export const databasePreparations: Readonly<Record<string, Check>> = {
     await writesOf(context).untilAcknowledged(10_000);
   },
   "Several machines, with Citus": async (context) => {
-    // Copies the files that the Citus package would install.
+    // Copies the files that the Citus package would install. Without this variable, the walk leaves out this heading.
+    const citus = process.env["GUIDE_CITUS"] ?? "";
     for (const name of ["db", "db2"] as const)
-      for (const file of globSync("usr/{lib,share}/postgresql/15/**/citus*", { cwd: process.env["GUIDE_CITUS"] ?? "" }))
-        cpSync(join(process.env["GUIDE_CITUS"] ?? "", file), join(context.roots[name], file), { recursive: true });
+      for (const file of globSync("usr/{lib,share}/postgresql/15/**/citus*", { cwd: citus }))
+        cpSync(join(citus, file), join(context.roots[name], file), { recursive: true });
     await rememberRides(context);
   },
 };
@@ -114,6 +115,7 @@ async function backInTime(context: Context): Promise<void> {
       .replace(/ ([+-])/, "$1")
       .replace(" ", "T"),
   ).getTime();
+  // PostgreSQL has microseconds, the walk has milliseconds. Writes within a millisecond of the instant are not checked.
   const before = acknowledged.filter(({ answeredAt }) => answeredAt.getTime() < at - 1);
   const after = acknowledged.filter(({ sentAt }) => sentAt.getTime() > at + 1);
   assert.ok(before.length > 10 && after.length > 0, `${before.length} and ${after.length} writes`);

@@ -1,4 +1,8 @@
-/* A shell that runs one block of commands after the other, as if an operator pasted them. */
+/*
+ * A shell that runs one block of commands after the other, as if an operator pasted them. It keeps two files in the
+ * home directory of its machine: `.block` holds the block to run, and `.state` the shell's variables and directory
+ * after the last successful block.
+ */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -39,9 +43,12 @@ export class Shell {
       if (this.#child === child) this.#child = undefined;
       this.#onOutput();
     });
+    // A shell that has ended closes its input. `close` above reports its end.
     child.stdin?.on("error", () => undefined);
-    // `set -e`: a failed command ends the shell, so its block fails. `apt-get` must not ask questions.
+    // Restores the variables and the directory of the shell before. Bash complains about read-only variables in the
+    // file.
     child.stdin?.write("[ ! -e ~/.state ] || . ~/.state 2> /dev/null\n");
+    // `set -e`: a failed command ends the shell, so its block fails. `apt-get` must not ask questions.
     child.stdin?.write("set -eo pipefail; export DEBIAN_FRONTEND=noninteractive\n");
     return child;
   }
@@ -61,6 +68,7 @@ export class Shell {
         if (end >= 0) resolve(this.#output.slice(0, end).trim());
         else reject(new Error(`a command failed:\n${this.#output}`));
       };
+      // The block reads from /dev/null: a command that reads its input would otherwise take the following blocks.
       child.stdin?.write(`. ~/.block </dev/null; { declare -p; echo cd "$PWD"; } > ~/.state; echo ${MARK}\n`);
     });
   }

@@ -1,6 +1,6 @@
 /*
  * Turns the operator's pages into steps: the preparations of a heading, each of its blocks on each machine, and then its
- * checks.
+ * checks. The walk does these steps one after the other, on simulated machines.
  */
 import type * as Checks from "./checks.ts";
 import type { Context } from "./context.ts";
@@ -21,6 +21,7 @@ interface Step {
 
 /** Reads the present version of the pages and checks, which may change during a walk. */
 export async function readSteps(): Promise<readonly Step[]> {
+  // An address with a new query makes Node load the module again.
   const now = Date.now();
   const twoNodes = (await import(`./checks.ts?${now}`)) as typeof Checks;
   const databases = (await import(`./database-checks.ts?${now}`)) as typeof DatabaseChecks;

@@ -19,11 +19,12 @@ import { GATEWAY, SUITE } from "./machines.ts";
 export const PUBLIC_ADDRESS = "192.31.196.10";
 /** The address of the ACME authority, which signs certificates that partners' programs trust. */
 export const ACME_ADDRESS = "192.31.196.11";
+/** The usual ports of such servers (Squid, Verdaccio). Any free port would do. */
 const PROXY_PORT = 3128;
 const REGISTRY_PORT = 4873;
 /** The only addresses that the machines can reach outside their network. */
 const REACHABLE = ["deb.debian.org:80", "registry.npmjs.org:443"];
-/** The addresses to which the name server resolves the names of the pages. */
+/** The addresses to which the name server resolves the names on the guide's pages. 10.77.0.x are the machines. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   "city.example.com": ["10.77.0.16"],
   "bikes.example.com": ["10.77.0.11", "10.77.0.12"],
