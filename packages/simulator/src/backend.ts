@@ -39,7 +39,10 @@ export function createBackend({ city, schedule, instantOf, send }: BackendOption
 /** The actions that are planned for later times. */
 export interface Schedule {
   at(time: number, act: () => void): void;
-  /** Runs the actions due up to a time, in the order of their times, also actions that these actions add. */
+  /**
+   * Runs the actions due up to a time, in the order of their times, also actions that these actions add. Actions for
+   * the same time run in the order in which they were added.
+   */
   runUntil(time: number): void;
 }
 

@@ -63,6 +63,7 @@ export function makeCity(random: Random, size: { readonly stations: number; read
       name: `${names[(index * 37) % names.length]}${round > 0 ? ` ${round + 1}` : ""}`,
       lat: Number(lat.toFixed(6)),
       lon: Number(lon.toFixed(6)),
+      // Up to 30 % more or less than the average.
       capacity: Math.max(8, Math.round(docksPerStation * (0.7 + 0.6 * random.next()))),
       regionId: distance < RADIUS_KM / 3 ? "centre" : quarterOf(angle),
     };

@@ -50,6 +50,7 @@ export function createFigures(startedAt: number) {
     },
     read(riding: number, waiting: number, now: number): Figures {
       samples.push({ at: now, started: counts.started });
+      // The first sample that stays is the newest of those that are at least `RATE_WINDOW_MS` old.
       while (samples.length > 2 && (samples[1]?.at ?? now) <= now - RATE_WINDOW_MS) samples.shift();
       const since = samples[0] ?? { at: now, started: 0 };
       // At least a second: otherwise the first readings would show huge rates.

@@ -171,6 +171,7 @@ class Past {
   /** Makes one ride, if there is a bike and a free dock. @param pull 1: into the centre; -1: out of it; 0: anywhere */
   #ride(startedAt: number, pull: number): void {
     const random = this.#random;
+    // A ride into the centre starts nearer to the edge, and ends nearer to the centre.
     const from = find(this.#places, random, pull, ({ bikes, isOffline }) => bikes.length > 0 && !isOffline);
     const isFree = (place: Place | undefined) =>
       place !== undefined && place !== from && hasRoom(place) && !place.isOffline;
@@ -197,6 +198,7 @@ class Past {
 
   /** Reports the present state of a station as a change. */
   #report({ station, bikes, isOffline }: Place, at: number): void {
+    // A function, because it is called only if there is an `onChange`: `?.` evaluates its arguments only then.
     const ebikes = () => bikes.reduce((count, { isElectric }) => count + Number(isElectric), 0);
     this.#options.onChange?.({ at, station, bikes: bikes.length, ebikes: ebikes(), isOffline });
   }

@@ -50,12 +50,13 @@ const STOP_TIMEOUT_MS = 10_000;
 
 /** Creates what the service does not have of the city, then simulates the city's life until `stop()`. */
 export async function startSimulation(options: SimulationOptions): Promise<Simulation> {
-  const { city, seed, clock, observed, underWay } = options;
+  const { city, seed, clock, post, newKey, observed, underWay } = options;
   const figures = createFigures(clock());
   const failure = Promise.withResolvers<Error>();
   const time = createCityTime(options);
   const sender = createSender({
-    ...options,
+    post,
+    newKey,
     onAnswer: (command, result) => {
       // `life` is set below, before the first command is sent.
       life.onAnswer(command, result);
