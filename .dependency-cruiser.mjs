@@ -13,12 +13,12 @@ const sharedRooms = "city|partners|console|feeds|health|storage|http|outbound|ru
  * Directories that are no nouns: those that every noun may use, and those that no noun may use, such as the command
  * line.
  */
-const layers =
+const noNouns =
   "storage/(?:db|lists|secrets)|http(?!/(?:idempotency|rate-limits))|cli|runtime/demo|partners/audit|outbound/addresses";
 /**
  * Matches the path of a noun. Every other directory of the server is one, so that the rules also cover new directories.
  */
-const anyNoun = `(?!(?:${layers})/)(?:(?:${sharedRooms})/[^/]+(?=/)|[^/]+)`;
+const anyNoun = `(?!(?:${noNouns})/)(?:(?:${sharedRooms})/[^/]+(?=/)|[^/]+)`;
 /** Pure rules are recognised by their name or folder: city/fleet/bike.rules.ts, webhooks/rules/after-attempt.ts. */
 const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
 
@@ -139,7 +139,7 @@ const packages = [
 ];
 
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
-const serverLayers = [
+const serverRules = [
   {
     name: "nobody-imports-main",
     comment: "main.ts runs; nothing builds on it but the program that runs it from its sources.",
@@ -291,16 +291,16 @@ const serverLayers = [
 /**
  * The rooms of the server as layers, from the top. Each layer may import only from layers below it. Some rooms are in two
  * layers: a part that all others use (the list of systems, a metric, the database), and a part that oversees everything (a
- * backup, the overview).
+ * backup, the overview). Each entry is a pattern of paths below apps/server/src.
  */
-const floors = [
+const roomLayers = [
   "main|app|cli/|runtime/(?!startup/(?:values|branding|checks|certificate)[.])",
   "console/",
-  "health/(?!conditions/|tracing/|metrics/(?!server[.]|sources[.]))|storage/(?:backup|key-rotation)/|storage/distribution/(?:service|examine)[.]",
+  "health/(?!conditions/|tracing/|metrics/)|health/metrics/(?:server|sources)[.]|storage/(?:backup|key-rotation)/|storage/distribution/(?:service|examine)[.]",
   "sandbox/",
   "feeds/",
   "webhooks/",
-  "city/(?!(?:systems|changes|counts)/(?!routes[.]))",
+  "city/(?!(?:systems|changes|counts)/)|city/(?:systems|changes|counts)/routes[.]",
   "events/",
   "partners/(?!audit/)",
   "http/",
@@ -357,37 +357,38 @@ const inServer = (pattern) => `${server}/(${pattern})`;
 const filesWithException = upward.flatMap(({ from }) => from.map((file) => `${server}/${file}$`));
 
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
-const serverFloors = [
-  ...floors
-    .map((floor, index) => {
-      const above = floors.slice(0, index).map(inServer);
+const roomLayerRules = [
+  ...roomLayers
+    .map((layer, index) => {
+      const above = roomLayers.slice(0, index).map(inServer);
       return {
         name: "rooms-use-what-is-below",
         comment: "Data pass down through the rooms. `upward` lists the imports that must run up, each with its reason.",
         // A file that fits the patterns of several layers belongs to the highest of them.
-        from: { path: inServer(floor), pathNot: [...above, ...filesWithException, testFiles] },
+        from: { path: inServer(layer), pathNot: [...above, ...filesWithException, testFiles] },
         to: { path: above, ...valueOnly },
       };
     })
+    // The first layer may import everything: none is above it.
     .slice(1),
   ...upward.flatMap(({ from, ...exception }) => from.map((file) => exceptionFor(file, exception))),
 ];
 
 /** Returns the rule that lets a file import only its listed exceptions from layers above. */
 function exceptionFor(file, { to, comment }) {
-  const own = floors.findIndex((floor) => new RegExp(inServer(floor)).test(`apps/server/src/${file}`));
+  const own = roomLayers.findIndex((layer) => new RegExp(inServer(layer)).test(`apps/server/src/${file}`));
   return {
     name: "rooms-use-what-is-below",
     comment,
     from: { path: `${server}/${file}$` },
-    to: { path: floors.slice(0, own).map(inServer), pathNot: `${server}/(${to})$`, ...valueOnly },
+    to: { path: roomLayers.slice(0, own).map(inServer), pathNot: `${server}/(${to})$`, ...valueOnly },
   };
 }
 
 const loadTest = "^apps/load-test/src";
 
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
-const loadTestLayers = [
+const loadTestRules = [
   {
     name: "load-test-reports-run-nothing",
     comment: "A report is made from the result alone, so that it can be made again from a stored result.",
@@ -399,7 +400,7 @@ const loadTestLayers = [
 const dashboard = "^apps/dashboard/src";
 
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
-const dashboardLayers = [
+const dashboardRules = [
   {
     name: "dashboard-takes-only-types-of-the-contract",
     comment:
@@ -461,7 +462,7 @@ const everywhere = [
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
-  forbidden: [...packages, ...serverLayers, ...serverFloors, ...loadTestLayers, ...dashboardLayers, ...everywhere].map(
+  forbidden: [...packages, ...serverRules, ...roomLayerRules, ...loadTestRules, ...dashboardRules, ...everywhere].map(
     (rule) => ({
       severity: "error",
       ...rule,
