@@ -149,8 +149,7 @@ function Limit({ value, label, layout }: NonNullable<ChartProps["limit"]> & { re
 function textsOf(times: readonly string[], timeZone: string | undefined, width: number): TimeTexts {
   if (timeZone !== undefined) return zonedTexts(times, timeZone, width);
   const full = unzonedText(times);
-  const [first, last] = [times[0], times.at(-1)];
-  const ends = first === undefined || last === undefined ? [] : [0, times.length - 1];
+  const ends = times.length === 0 ? [] : [0, times.length - 1];
   return { full, ticks: ends.map((index) => ({ index, text: full(times[index] ?? "") })) };
 }
 
