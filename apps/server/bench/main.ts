@@ -55,6 +55,7 @@ if (bench === undefined) {
   process.argv.splice(2, 1);
   await import(join(import.meta.dirname, bench.file));
 } else {
+  // The caller may set other values.
   const env = { ...bench.testEnv, ...process.env };
   const vitest = ["vitest", "run", join("apps/server", bench.file), ...args];
   process.exitCode = spawnSync("npx", vitest, { env, stdio: "inherit" }).status ?? 1;

@@ -119,9 +119,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       // Sends from many addresses, because the balancer limits the requests of each address.
       const callers = { localAddresses: ADDRESSES, rejectUnauthorized: false };
       const ledger = createLedger(createRequests(stack.balancer.url, callers));
-      const world = { ...options, stack, system, receiver, ledger };
+      const deployment = { ...options, stack, system, receiver, ledger };
       const env = { DATABASE_URL: databaseUrl, DATA_DIR: directory, SECRETS_FILE: secretsFile };
-      const figures = await Promise.race([killUnderLoad(world), options.interrupted]);
+      const figures = await Promise.race([killUnderLoad(deployment), options.interrupted]);
       return { ...figures, brokenInvariants: await brokenInvariants(env) };
     } finally {
       await stack.close();
@@ -133,7 +133,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 }
 
 /** A deployment that runs, with everything that loads it and checks it. */
-interface World extends ChaosOptions {
+interface LoadedDeployment extends ChaosOptions {
   readonly stack: Stack;
   readonly system: PreparedSystem;
   readonly receiver: Receiver;
@@ -141,33 +141,33 @@ interface World extends ChaosOptions {
 }
 
 /** Kills the components under load, and compares the data with what was acknowledged. */
-async function killUnderLoad(world: World): Promise<Omit<ChaosReport, "brokenInvariants">> {
-  const { stack, system, receiver, ledger, seconds, killEverySeconds, onProgress } = world;
+async function killUnderLoad(deployment: LoadedDeployment): Promise<Omit<ChaosReport, "brokenInvariants">> {
+  const { stack, system, receiver, ledger, seconds, killEverySeconds, onProgress } = deployment;
   // A given rate is taken as half of the capacity.
-  const capacity = world.rate === undefined ? await measureCapacity(world) : world.rate * 2;
+  const capacity = deployment.rate === undefined ? await measureCapacity(deployment) : deployment.rate * 2;
   if (capacity === 0) throw new Error(`${FIRST_RATE} requests/s are too many for this machine at present`);
   onProgress(`capacity: ${capacity} requests/s; ${Math.round(capacity / 2)} from now on`);
   const over = new AbortController();
   const memory = sampleMemory(stack.components, over.signal);
-  const workload = load(world, "", capacity / 2, PAUSE_SECONDS);
+  const workload = load(deployment, "", capacity / 2, PAUSE_SECONDS);
   await sleep(killEverySeconds * 1_000);
   const from = performance.now();
-  const kills = await killComponents(world, Math.floor(seconds / killEverySeconds));
+  const kills = await killComponents(deployment, Math.floor(seconds / killEverySeconds));
   const total = figuresOf(ledger.requests.attempts, from);
   onProgress("the load ends; what is there is compared with what was promised");
   over.abort();
   await workload.stop();
   const report = await verifyWorkload({ base: stack.directUrl, partnerKeys: system.partnerKeys, ledger, receiver });
-  return { isRolling: world.isRolling, capacity, kills, total, memory: await memory, workload: report };
+  return { isRolling: deployment.isRolling, capacity, kills, total, memory: await memory, workload: report };
 }
 
 /** Raises the rate step by step. @returns the requests a second of the last step that succeeded; 0: none did */
-async function measureCapacity(world: World): Promise<number> {
-  await loadAt(world, "warm-up", FIRST_RATE);
+async function measureCapacity(deployment: LoadedDeployment): Promise<number> {
+  await loadAt(deployment, "warm-up", FIRST_RATE);
   let capacity = 0;
   for (let rate = FIRST_RATE; ; rate = Math.round(rate * RATE_STEP)) {
     // Measures a failed step once more, because another process may have slowed it down.
-    const sent = (await loadAt(world, `first-${rate}`, rate)) ?? (await loadAt(world, `again-${rate}`, rate));
+    const sent = (await loadAt(deployment, `first-${rate}`, rate)) ?? (await loadAt(deployment, `again-${rate}`, rate));
     if (sent === undefined) return capacity;
     capacity = sent;
   }
@@ -177,15 +177,15 @@ async function measureCapacity(world: World): Promise<number> {
  * Loads the service at a rate. @returns the requests a second that the clients sent; undefined if the service does not
  * answer this rate in time
  */
-async function loadAt(world: World, name: string, rate: number): Promise<number | undefined> {
-  const workload = load(world, `${name}-`, rate, CAPACITY_PAUSE_SECONDS);
+async function loadAt(deployment: LoadedDeployment, name: string, rate: number): Promise<number | undefined> {
+  const workload = load(deployment, `${name}-`, rate, CAPACITY_PAUSE_SECONDS);
   await sleep(WARM_UP_MS);
   const from = performance.now();
   await sleep(STEP_MS);
-  const { requests, p99Ms, errors } = figuresOf(world.ledger.requests.attempts, from, from + STEP_MS);
+  const { requests, p99Ms, errors } = figuresOf(deployment.ledger.requests.attempts, from, from + STEP_MS);
   await workload.stop();
   const sent = Math.round(requests / (STEP_MS / 1_000));
-  world.onProgress(`${rate} requests/s asked for: ${sent} sent, p99 ${p99Ms} ms ${JSON.stringify(errors)}`);
+  deployment.onProgress(`${rate} requests/s asked for: ${sent} sent, p99 ${p99Ms} ms ${JSON.stringify(errors)}`);
   return sent >= rate * MIN_SENT_SHARE && p99Ms < MAX_P99_MS ? sent : undefined;
 }
 
@@ -194,7 +194,7 @@ async function loadAt(world: World, name: string, rate: number): Promise<number 
  * @param prefix what the clients' names begin with, so that each load has other clients
  */
 function load(
-  { stack, system, ledger, seed }: World,
+  { stack, system, ledger, seed }: LoadedDeployment,
   prefix: string,
   requestsPerSecond: number,
   pauseSeconds: number,
@@ -214,8 +214,8 @@ function load(
 }
 
 /** Kills or restarts one component after the other, in a random order in which each component comes equally often. */
-async function killComponents(world: World, count: number): Promise<Kill[]> {
-  const { stack, ledger, seed, killEverySeconds, isRolling, onProgress } = world;
+async function killComponents(deployment: LoadedDeployment, count: number): Promise<Kill[]> {
+  const { stack, ledger, seed, killEverySeconds, isRolling, onProgress } = deployment;
   const disturbed = stack.components.filter(({ kind }) => !isRolling || kind === "api" || kind === "worker");
   const random = createRandom(seed);
   const kills: Kill[] = [];
