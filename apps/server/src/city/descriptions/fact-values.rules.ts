@@ -289,8 +289,10 @@ type TextRule = readonly [read: (text: string) => string | undefined, expected: 
 
 const asIs = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 
+const lineRule: TextRule = [lineFrom, `one line of up to ${MAX_LINE_LENGTH} characters`];
+
+/** The rules for values that are a single text, by their kind. `lineRule` is that of all other kinds. */
 const textRules: { readonly [Kind in FieldType["kind"]]?: TextRule } = {
-  string: [lineFrom, `one line of up to ${MAX_LINE_LENGTH} characters`],
   id: [idFrom, ID],
   email: [emailFrom, "a mail address such as feeds@bikes.example"],
   phone: [asIs(INTERNATIONAL_PHONE), "a phone number with its country, without spaces, such as +4722001122"],
@@ -312,7 +314,7 @@ const APP_FIELD = /(^|\.)(ios|android|discovery_uri)$/;
 /** Returns the rule for a field whose value is a single text. */
 function ruleOf({ kind, words = [] }: FieldType, path: string): TextRule {
   if (kind === "oneOf") return [(text) => words.find((word) => word === text), `one of ${words.join(", ")}`];
-  if (kind !== "uri") return textRules[kind] ?? textRules.string ?? [lineFrom, "one line"];
+  if (kind !== "uri") return textRules[kind] ?? lineRule;
   return APP_FIELD.test(path)
     ? [appAddressFrom, "an address such as https://bikes.example/open or bikes://open"]
     : [webAddressFrom, WEB_ADDRESS];

@@ -36,6 +36,7 @@ const system: FactChanges<"system"> = {
   },
 };
 
+/** By id. */
 const pricingPlans: Readonly<Record<string, FactChanges<"pricing_plan">>> = {
   ride: {
     name: "Single ride",
@@ -55,6 +56,7 @@ const pricingPlans: Readonly<Record<string, FactChanges<"pricing_plan">>> = {
   },
 };
 
+/** By id. */
 const vehicleTypes: Readonly<Record<string, FactChanges<"vehicle_type">>> = {
   bike: {
     name: "Bike",

@@ -107,6 +107,7 @@ export async function deleteDescription(
   id: string,
 ): Promise<boolean> {
   const isDeleted = (await tx.query(remove, [systemId, kind, id])).length === 1;
+  // Also if nothing was deleted: it only makes listeners build their documents again.
   tx.notify("stations", systemId);
   return isDeleted;
 }
