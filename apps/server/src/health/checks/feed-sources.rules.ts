@@ -127,6 +127,7 @@ function newestDocument({ information_at, status_at, vehicles_at }: SourceFacts)
   return known.length === 0 ? null : new Date(Math.max(...known));
 }
 
+/** What to do about a feed that cannot be read, by the message of the failure. The first match is used. */
 const advices: readonly (readonly [message: RegExp, advice: string])[] = [
   [/^HTTP 40[13]\b/, "The publisher refuses us: check with them which key the address needs."],
   [/^HTTP (404|410)\b/, "The feed is not there any more: ask the publisher for its address, and follow that one."],

@@ -117,17 +117,17 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
     // The count of an endpoint's held deliveries stops at the maximum.
     const isExact = those.every((each) => each.held < MAX_COUNTED_DELIVERIES);
     const hasOneEndpoint = endpoints.filter((each) => each.partner_id === partner && !isRemoved(each)).length === 1;
-    const [first] = those;
     // A partner's only endpoint need not be named.
-    const option = hasOneEndpoint || first === undefined ? "" : ` --endpoint ${first.id}`;
+    const named = hasOneEndpoint ? undefined : those[0];
+    const option = named === undefined ? "" : ` --endpoint ${named.id}`;
     return warning(
       "held webhooks",
-      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose endpoint ${hasOneEndpoint ? "" : `“${first?.name}” `}is not paused`,
+      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose endpoint ${named === undefined ? "" : `“${named.name}” `}is not paused`,
       `\`${cli} webhooks send-held --partner ${partner}${option}\` sends them, \`webhooks drop-held\` gives them up.`,
       {
         subject: partner,
         count: held,
-        link: { page: "webhook", query: option === "" ? {} : { endpoint: first?.id ?? "" } },
+        link: { page: "webhook", query: named === undefined ? {} : { endpoint: named.id } },
       },
     );
   });
