@@ -76,6 +76,7 @@ export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void 
   registerResend(webhooks, cli);
 }
 
+/** What `redeliver` prints, by its outcome. */
 const redelivered = {
   redelivered: "It is due now, with a new schedule of attempts.",
   retried_now: "Its next attempt is due now.",

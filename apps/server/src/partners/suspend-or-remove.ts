@@ -86,6 +86,7 @@ export async function removePartner(context: ActorContext, systemId: string, id:
     const within = { ...context, db: tx };
     const before = await mustLock(tx, systemId, id);
     const partner = await writePartner(tx, systemId, { ...before, removed_at: new Date(context.clock()) });
+    // Also notifies all processes that the keys have changed.
     const revoked_keys = await revokeKeysOf(within, tx, systemId, id);
     // Endpoints are removed before reservations end, so that no deliveries about the ends are made.
     const endpoints = await removeEndpointsOf(within, tx, { systemId, partnerId: id });

@@ -135,6 +135,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   // All writes after this line use the database's clock.
   await followDatabaseClock(db, { ...given, ...foundation, reports });
   const secrets = await prepareDatabase(store, options, logger);
+  // A worker publishes no feeds.
   if (role !== "worker") await warnOfMissingFacts(db, logger);
   let isStarted = false;
   const outages = createOutageGate({
@@ -172,6 +173,7 @@ async function startBackgroundWork(db: Database, options: ServeOptions, parts: S
 /** Runs the checks, and reports problems to the operator. */
 function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts: ServiceParts): CheckRunner {
   const { logger, conditions, metrics } = parts;
+  // A failure of a run counts as over after two minutes, which is four runs, without another.
   const { failed: onError, watch } = conditions.of("running checks", { quietMs: 2 * 60_000 });
   const machine = hostname();
   const context = { db, clock, rateLimit: config.rateLimit, longRideAfterMs: config.longRideAfterMs };

@@ -128,6 +128,7 @@ export function followCertificate(
   certificate: Certificate,
   { logger, conditions }: { readonly logger: Pick<Logger, "info">; readonly conditions: Conditions },
 ): { close(): void } {
+  // A failure counts as solved only by a successful read, which `onRead` reports.
   const reading = conditions.of("reading the certificate", { quietMs: Number.POSITIVE_INFINITY });
   return watchCertificate({
     files,
