@@ -210,6 +210,7 @@ async function prepareRetry(
   failure: string,
   { port, failures, mayMove, signal }: { port: number; failures: number; mayMove: boolean; signal: AbortSignal },
 ): Promise<void> {
+  // Gives up after nine ports: then another port would not help.
   if (mayMove && failures < 10 && !(await isFree(port))) {
     cluster.log({ event: "port_taken", port });
     await writeConnection(cluster.home, { ...(await readConnection(cluster.home)), port: await findFreePort() });
