@@ -50,6 +50,7 @@ export function askedRidesOf(systemId: string, filters: RideFilters): AskedRides
   return {
     systemId,
     names,
+    // `indexed`: alternatives that are each read from one index. Only a statement with a name has such indexes.
     filter: { branches, values, name, indexed: name === undefined ? undefined : overlapping },
     byDay: {
       from: after === undefined ? -Infinity : millisecondsOf(after),

@@ -64,12 +64,14 @@ export async function listQuickRideRows(
 ): Promise<PageRows | undefined> {
   const start = startOf(request);
   const asked = askedRidesOf(systemId, filters);
+  // Without a name, no single index has these rides in the list's order (`statementName`).
   if (asked.filter.name === undefined || ("skip" in start && start.skip > 0)) return undefined;
   // The read pool, with the method by which lists are read.
   const db = { query: <Row>(...[prepared, values = []]: QueryArguments) => readPool.read<Row>(prepared, values) };
   if (request.kind === "cursor") return listFiltered(db, list, asked.filter, request);
   if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
   const known = pastCounts.get(systemId, asked.key);
+  // Without recent numbers, too many rides would have to be counted.
   if (known?.isRecent !== true) return undefined;
   const total = countPrepared(asked, stretchesOfPast(asked, known, undefined), knownPast(known));
   if (total === undefined) return undefined;
