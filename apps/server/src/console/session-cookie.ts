@@ -164,6 +164,7 @@ export function createSessionFinder(db: Queryable, clock: () => number): Session
     const name = [needs.audience, request.method === "GET", isFromFrame(request), isHttps(request), cookie].join("\n");
     const lookUp = lookUps.get(name) ?? {
       find: lookUpTogether(async (alike: readonly FastifyRequest[]) => {
+        // They have the same name, so what is found for the first is right for all.
         const [first = request] = alike;
         const found = await findSession(first, needs, db, clock());
         return alike.map(() => found);

@@ -71,6 +71,7 @@ async function readPage<Position, Filters extends object>(
   const asked = readPageRequest(call.paging, (text) => position.decode(text));
   // A page by cursor has no total, and shows no numbers.
   const { items, next, total = 0, checkpoint } = await list.read(call.request, call.filters, asked);
+  // A page by number gives no cursor: its caller goes on by numbers.
   const nextCursor = asked.kind === "page" || next === undefined ? undefined : position.encode(next);
   return { items, numbers: pageNumbers(asked, total), nextCursor, checkpoint };
 }
