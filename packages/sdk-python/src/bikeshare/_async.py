@@ -71,8 +71,8 @@ class AsyncDriver:
             flow.close()
 
     async def close(self) -> None:
-        """Ends the waits and the requests of all tasks, whose calls raise `ClientClosedError`. Closes only a client of httpx
-        that it made itself.
+        """Ends the waits and the requests of all tasks, whose calls raise `ClientClosedError`. Closes the client of httpx
+        unless it was passed to the constructor.
         """
         self._shared.closing.is_closed = True
         for event in self._waiting:
@@ -105,7 +105,9 @@ class AsyncDriver:
             self._waiting.discard(event)
 
     async def _send(self, request: Send) -> Received | Failed:
-        """Sends a request once, within its time. `close` ends it, too."""
+        """Sends a request once. Returns a timeout when its time is over, or when `close` cancels it: the call then finds
+        the client closed.
+        """
         scope = anyio.move_on_after(request.seconds if math.isfinite(request.seconds) else None)
         with scope:
             self._sending.add(scope)

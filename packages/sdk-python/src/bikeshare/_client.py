@@ -89,6 +89,7 @@ class BikeShare(Resources):
         self._use(shared, SyncDriver(shared, http_client, api_key))
 
     def _use(self, shared: Shared, driver: SyncDriver) -> None:
+        """Sets up the resources. `SandboxClient` adds its own, and tests pass a driver with their own clock."""
         self._driver = driver
         super().__init__(SyncApi(shared, driver))
 

@@ -105,9 +105,12 @@ class SyncDriver:
                 self._waiting.discard(event)
 
     def _send(self, request: Send) -> Received | Failed:
+        """Sends a request once and reads its whole response, within the time that the caller allows."""
+        # The timeout of httpx limits each read from the network. This is the end of all reads together.
         end = self._request.end = time.monotonic() + request.seconds
 
         def trace(name: str, info: Mapping[str, Any]) -> None:
+            """Called by httpx at each step of a request. The two steps named here have opened a connection."""
             # The prefix of the name is different for proxies.
             if name.endswith((".connect_tcp.complete", ".start_tls.complete")):
                 self._bound(info["return_value"])
@@ -121,6 +124,7 @@ class SyncDriver:
                     headers=dict(request.headers),
                     content=request.content,
                     timeout=request.seconds if math.isfinite(request.seconds) else None,
+                    # The connections of a passed client belong to the caller, so `close` does not end them.
                     extensions={"trace": trace} if self._owns_http else None,
                 ),
                 # Redirects are not followed, because their target must not get the key or the data.
@@ -177,6 +181,7 @@ class SyncDriver:
         if not isinstance(opened, socket.socket):
             return
         with self._lock:
+            # A closed socket has the file number -1.
             self._sockets = {each for each in self._sockets if each.fileno() != -1}
             self._sockets.add(opened)
             if self._shared.is_closed:
@@ -243,19 +248,26 @@ def list_start(
     is_by_id: bool,
     start: Position | None = None,
 ) -> ListStart:
-    """Returns a list. Parameters other than the position are filters, which stay the same for all pages."""
+    """Returns a list. Parameters other than the position are filters, which stay the same for all pages.
+
+    :param is_by_id: whether the list's checkpoint is the id of an item, which the parameter `after` takes
+    :param start: the position at which the list begins; None: that of the parameters `cursor` and `page`
+    """
     given = dict(query)
     cursor, page, after = given.pop("cursor", None), given.pop("page", None), given.get("after")
-    position = Position(
-        cursor=cast("str | None", cursor), page=cast("int | None", page), limit=cast("int | None", given.get("limit"))
-    )
+    if start is None:
+        start = Position(
+            cursor=cast("str | None", cursor),
+            page=cast("int | None", page),
+            limit=cast("int | None", given.get("limit")),
+        )
 
     def request(asked: Mapping[str, object]) -> Flow[Reply]:
         return call(shared, ApiRequest(route, query=asked), options)
 
     # "": from the first item. None: the list is not resumed by an id.
     by_id = str(after or "") if is_by_id else None
-    return ListStart(Source(route.operation, request, given), start or position, by_id)
+    return ListStart(Source(route.operation, request, given), start, by_id)
 
 
 def changes_start(

@@ -69,7 +69,7 @@ class ApiError(BikeShareError):
 
 
 class InvalidRequestError(ApiError):
-    """400, 405, 410, 413, 415, 422 and each other 4xx but 408 that has no class below: the request is wrong; the
+    """400, 405, 410, 413, 415, 422 and every other 4xx that has no class below, except 408: the request is wrong; the
     message says where.
     """
 
@@ -107,6 +107,7 @@ _BY_STATUS: dict[int, type[ApiError]] = {
     401: UnauthorizedError,
     403: ForbiddenError,
     404: NotFoundError,
+    # The request did not arrive in time. It is not wrong, and may be sent again.
     408: ApiError,
     409: ConflictError,
     429: RateLimitError,

@@ -41,7 +41,7 @@ class Platform:
 
 @dataclass
 class Closing:
-    """Whether a client is closed."""
+    """Whether a client is closed. A separate object, so that the copies of `with_own_rate_limit` share it."""
 
     is_closed: bool = False
 
@@ -66,7 +66,7 @@ class Shared:
         return self.closing.is_closed
 
     def with_own_rate_limit(self) -> Shared:
-        """Returns a copy with a separate rate limit, for calls that count towards another limit."""
+        """Returns a copy with a separate rate limit and retry budget, for calls that count towards another limit."""
         limiter = RateLimiter(self.platform.now, self.create_wakeup)
         return replace(self, rate_limiter=limiter, retry_budget=RetryBudget())
 
@@ -327,6 +327,7 @@ def parse_object(body: bytes) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
+# Matches both headers with a space between them: `"default";r=59;t=12 "default";q=60;w=60` (remaining, reset, limit, window).
 _RATE_LIMIT = re.compile(r"r=(\d{1,15}); *t=(\d{1,15}).*q=(\d{1,15}); *w=(\d{1,15})", re.ASCII)
 
 

@@ -76,6 +76,7 @@ class RateLimiter:
         over, or when the ticket's `wakeup` is set.
         """
         with self._lock:
+            # Each wait needs a new event, because the ticket's last one may be set already.
             if self._queue[0] is not ticket:
                 ticket.wakeup = self._create_wakeup()
                 return math.inf

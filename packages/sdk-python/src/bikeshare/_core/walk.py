@@ -34,7 +34,8 @@ class Position:
     last_id: str | None = None
     """The id of the last item that the caller has got."""
     since: str | None = None
-    """For a followed list: the checkpoint from which the walk began; empty if it began with all items."""
+    """For a followed list (`changes_since()`, which a program calls again and again to learn what has changed): the
+    checkpoint from which the walk began; empty if it began with all items. None for every other list."""
 
 
 # The field names of a checkpoint, each with the attribute of a position.
@@ -121,7 +122,11 @@ class ListStart:
     def fetch(
         self, position: Position, is_iteration: bool, seen_cursor: str | None = None
     ) -> Flow[tuple[Page[Any], Position | None]]:
-        """Fetches the page at a position. Returns it, and where the next page begins."""
+        """Fetches the page at a position. Returns it, and where the next page begins; None after the last page.
+
+        :param is_iteration: whether all pages are read, not only this one
+        :param seen_cursor: a cursor that the iteration has used, as in `_next_position`
+        """
         filters: dict[str, object] = dict(self.source.filters)
         if self.after:
             filters["after"] = self.after
@@ -161,6 +166,7 @@ def _query_at(position: Position, filters: Mapping[str, object], is_iteration: b
     since: dict[str, object] = {}
     if position.since is not None:
         since = {"changes_since": position.since} if position.since else {"updated_since": BEGINNING}
+    # A page number is only valid with the page size of the first page.
     limit = position.limit if position.page else size
     return {**filters, **since, "cursor": position.cursor, "page": position.page, "limit": limit}
 
