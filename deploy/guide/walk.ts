@@ -45,6 +45,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.once(signal, () => {
     say(`${signal}: the machines are removed.`);
     close().then(
+      // 130 is how shells report a program that was interrupted.
       () => process.exit(130),
       () => process.exit(1),
     );
@@ -76,6 +77,7 @@ async function follow(): Promise<void> {
       await step?.run(context);
     } catch (error) {
       const failure = new Error(`${step?.page}:${step?.line}, ${step?.title}`, { cause: error });
+      // With GUIDE_KEEP, the machines stay and the walk can go on.
       if (process.env["GUIDE_KEEP"] === undefined) throw failure;
       console.error(failure);
       const next = await askForStep(index, steps.length);
@@ -98,13 +100,19 @@ async function askForStep(failed: number, count: number): Promise<number | undef
   const nobody = once(lines, "close").then(() => undefined);
   const ask = () => Promise.race([lines.question(prompt), nobody]);
   let answer = await ask();
-  while (answer !== undefined && !(/^\d*$/.test(answer.trim()) && Number(answer) < count)) answer = await ask();
+  // The empty answer counts as 0.
+  const isValid = (text: string) => /^\d*$/.test(text.trim()) && Number(text) < count;
+  while (answer !== undefined && !isValid(answer)) answer = await ask();
   lines.close();
   if (answer === undefined) return undefined;
   return answer.trim() === "" ? failed : Number(answer);
 }
 
-/** Creates the simulated outside and the empty machines. */
+/**
+ * Creates the empty machines, and what they reach: the network (`world`: names, packages), the servers of others (`outside`:
+ * mail, a partner's receiver) and two certificate authorities. Each closer is registered before its machine or bridge is
+ * made, so that a half-made one is removed too.
+ */
 async function begin(): Promise<Context> {
   makeBase();
   closers.push(removeBridge);

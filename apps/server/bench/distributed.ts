@@ -43,6 +43,8 @@ const { values } = parseArgs({
 const { url: databaseUrl, break: breakCommand, mend: mendCommand } = values;
 if (databaseUrl === undefined) throw new Error("--url names the coordinator's database");
 const READERS = 3;
+/** How Citus moves shards: by logical replication, so that they can be written meanwhile. */
+const TRANSFER = "force_logical";
 
 /** A system whose clients send requests. */
 interface LoadedService extends LoadedSystem {
@@ -83,9 +85,14 @@ process.exitCode = failures.length === 0 ? 0 : 1;
 
 function startLoad(base: string, system: LoadedSystem, index: number): LoadedService {
   const workload = startWorkload({
-    ...{ base, system: system.prepared, ledger: createLedger(createRequests(base)) },
-    ...{ requestsPerSecond: Number(values.rate), seed: Number(values.seed) + index },
-    ...{ riders: RIDERS, holders: HOLDERS, readers: READERS },
+    base,
+    system: system.prepared,
+    ledger: createLedger(createRequests(base)),
+    requestsPerSecond: Number(values.rate),
+    seed: Number(values.seed) + index,
+    riders: RIDERS,
+    holders: HOLDERS,
+    readers: READERS,
   });
   return { ...system, workload };
 }
@@ -108,11 +115,12 @@ async function runPhases(db: Database, loads: readonly LoadedService[]): Promise
   };
   const run = promisify(exec);
   const wait = () => setTimeout(Number(values.seconds) * 1_000);
-  const [here = 0, there = 0] = await listPorts(db);
+  // Each machine's database is named by its port. The first system is on the first machine, the second on the second.
+  const [firstPort = 0, secondPort = 0] = await listPorts(db);
   await phase("nothing is done", wait);
-  await phase("second moves to first's machine", () => moveSystem(db, "second", here, "force_logical"));
+  await phase("second moves to first's machine", () => moveSystem(db, "second", firstPort, TRANSFER));
   await phase("both on one machine", wait);
-  await phase("second moves back", () => moveSystem(db, "second", there, "force_logical"));
+  await phase("second moves back", () => moveSystem(db, "second", secondPort, TRANSFER));
   if (breakCommand !== undefined) {
     await phase("second's machine breaks", async () => {
       await run(breakCommand);

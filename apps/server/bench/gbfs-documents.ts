@@ -7,7 +7,8 @@ import { makeOperatorKey, openNewSystem } from "./provision.ts";
 
 /*
  * Measures how long the GBFS documents of a large city take to be built again after a bike has changed, until a client has
- * received them completely: `pnpm bench gbfs-documents [stations] [bikes]`
+ * received them completely: `pnpm bench gbfs-documents [stations] [bikes]`. The environment variable `BENCH_REPETITIONS` says
+ * how often each document is measured.
  */
 const [, , stations = "10000", bikes = "100000"] = process.argv;
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 20);
@@ -24,7 +25,8 @@ await onPostgres(async ({ directory, connectionString }) => {
     await fillCity(service.url, key, { stations: Number(stations), bikes: Number(bikes), rides: 0 }, 1);
     say(describeMachine());
     for (const name of DOCUMENTS) {
-      const [passed, used]: [number[], number[]] = [[], []];
+      const elapsedMs: number[] = [];
+      const cpuUs: number[] = [];
       let bytes = 0;
       for (let n = 0; n < REPETITIONS; n++) {
         const body = JSON.stringify({ items: [{ id: "bike-0001", current_range_meters: n }] });
@@ -34,11 +36,11 @@ await onPostgres(async ({ directory, connectionString }) => {
         await sleep(FEED_MIN_AGE_MS);
         const [begun, before] = [performance.now(), await cpuMicroseconds(service.pid)];
         ({ bytes } = await client.ask({ path: `/gbfs/3.0/${name}.json` }));
-        passed.push(performance.now() - begun);
-        used.push((await cpuMicroseconds(service.pid)) - before);
+        elapsedMs.push(performance.now() - begun);
+        cpuUs.push((await cpuMicroseconds(service.pid)) - before);
       }
-      const ms = (values: readonly number[], unit = 1) => Math.round(median(values) / unit);
-      say(`${name}, ${(bytes / 1e6).toFixed(1)} MB: ${ms(passed)} ms, of the service's processor ${ms(used, 1000)} ms`);
+      const [elapsed, cpu] = [Math.round(median(elapsedMs)), Math.round(median(cpuUs) / 1000)];
+      say(`${name}, ${(bytes / 1e6).toFixed(1)} MB: ${elapsed} ms, of the service's processor ${cpu} ms`);
     }
   } finally {
     client.close();

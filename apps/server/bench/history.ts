@@ -72,7 +72,7 @@ const summary = (days: number, step: "PT15M" | "PT1H" | "P1D") => {
 };
 const busiest = await filtered.read(whose, async (db) => oneRow(await db.query<{ id: string }>(mostChanges)).id);
 
-/** The reads to measure, each with the most milliseconds of processor time at its p99; undefined: no limit. */
+/** The reads to measure, by name, each with the most milliseconds of processor time at its p99; undefined: no limit. */
 const reads: Readonly<Record<string, readonly [read: () => Promise<unknown>, most?: number]>> = {
   "at= of all stations, ten pages by cursor": [() => walkAt(anInstant()), 50],
   "at= of all stations, ten pages by number": [() => allAt(anInstant())],
@@ -85,7 +85,10 @@ const reads: Readonly<Record<string, readonly [read: () => Promise<unknown>, mos
     () =>
       filtered.read(whose, (db) =>
         summaryAgainst({ db, clock }, whose.systemId, {
-          ...{ from: iso(HISTORY_ENDS - DAY_MS), to: iso(HISTORY_ENDS), step: "PT1H", against: "previous" },
+          from: iso(HISTORY_ENDS - DAY_MS),
+          to: iso(HISTORY_ENDS),
+          step: "PT1H",
+          against: "previous",
         }),
       ),
     100,
@@ -101,18 +104,19 @@ const reads: Readonly<Record<string, readonly [read: () => Promise<unknown>, mos
 try {
   say(`${describeMachine()}, ${changes} changes of ${STATIONS} stations, ${repetitions} times each`);
   for (const [name, [read, most = Infinity]] of Object.entries(reads)) {
+    // Not measured: fills the caches of PostgreSQL and lets V8 compile the code.
     for (let n = 0; n < 10; n++) await read();
     const processor: number[] = [];
-    const passed: number[] = [];
+    const elapsed: number[] = [];
     for (let n = 0; n < repetitions; n++) {
       const begun = performance.now();
       processor.push(await meter.processor(read));
-      passed.push(performance.now() - begun);
+      elapsed.push(performance.now() - begun);
     }
     const shown = (times: readonly number[]) =>
       `least ${Math.min(...times).toFixed(1)}, p50 ${percentile(times, 0.5).toFixed(1)}, p99 ${percentile(times, 0.99).toFixed(1)} ms`;
     const verdict = percentile(processor, 0.99) > most ? `; **short** of ${most} ms` : "";
-    say(`${name}: processor ${shown(processor)}; passed ${shown(passed)}; load ${loadavg()[0]?.toFixed(1)}${verdict}`);
+    say(`${name}: processor ${shown(processor)}; passed ${shown(elapsed)}; load ${loadavg()[0]?.toFixed(1)}${verdict}`);
   }
   for (const [name, [read]] of Object.entries(reads)) {
     say(`\n== ${name}`);

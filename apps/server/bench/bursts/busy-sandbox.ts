@@ -20,8 +20,8 @@ const MAX_P99_MS = 100;
 const CONNECTIONS = 10;
 /** Keys of the sandbox. With each of them requests are sent one after another. */
 const PARALLEL_KEYS = 10;
-/** The paths that the tests request in turn, below /sandbox/v1. */
-const WANTED = [
+/** The paths below /sandbox/v1 that the tests request in turn. */
+const REQUEST_PATHS = [
   "/scenarios/rush-hour",
   "/scenarios/rush-hour",
   "/scenarios/ride-corrected",
@@ -72,8 +72,9 @@ async function askForAll(url: string, keys: readonly string[]): Promise<Answer[]
   const ask = async (key: string) => {
     while (performance.now() < until) {
       const turn = sent++;
-      const wanted = turn % RESET_EVERY === RESET_EVERY - 1 ? "/reset" : WANTED[turn % WANTED.length];
-      answers.push(await client.ask({ method: "POST", path: `/sandbox/v1${wanted}`, key, body: "{}" }));
+      const isReset = turn % RESET_EVERY === RESET_EVERY - 1;
+      const path = isReset ? "/reset" : REQUEST_PATHS[turn % REQUEST_PATHS.length];
+      answers.push(await client.ask({ method: "POST", path: `/sandbox/v1${path}`, key, body: "{}" }));
     }
   };
   await Promise.all(keys.map(ask));

@@ -13,7 +13,9 @@ import { type MeasuredService, type ServiceOptions, startService } from "./servi
  * frameworks, see peers.ts), a bare handler without the service's checks, and a constant buffer.
  */
 
-/** The data sets and settings that each part of `pnpm bench read` gets. (The one of provision.ts is for commands.) */
+/**
+ * The data sets and settings that each part of `pnpm bench read` gets. (The `BenchContext` of provision.ts is another type.)
+ */
 export interface BenchContext {
   readonly sets: DataSets;
   /** The directory with the secrets of the services. */
@@ -53,6 +55,7 @@ export async function cursorBench(context: BenchContext): Promise<string> {
     subjects.push(subjectOf("bare handler", bare, positions.map(query)));
     subjects.push(service.subject("service", positions.map(service.after)));
     const figures = await measureOn(context, PEER_RIDES, subjects);
+    // `must`: the ratio without which the service falls short. `aim`: the ratio that it should reach.
     const ratios: Ratio[] = peers.map(({ name }) => ({
       text: `service / ${name}`,
       of: "service",
@@ -93,6 +96,7 @@ export async function pagesBench(context: BenchContext): Promise<string> {
     }
     subjects.push(service.subject("service, page 1", ["/v1/rides?limit=50&page=1"]));
     subjects.push(service.subject(`service, page ${DEEP_PAGE}`, deepPages()));
+    // Measured once, because no ratio depends on these figures.
     return report(await measureOn({ ...context, repetitions: 1 }, PEER_RIDES, subjects), []);
   } finally {
     await service.stop();
@@ -151,6 +155,7 @@ export function spreadPositions(rides = PEER_RIDES): Position[] {
   // In the newest 95 % of the list, so that a full page follows each position.
   const step = (rides * 0.95 * RIDE_MS) / 300;
   return Array.from({ length: 300 }, (_, index) => ({
+    // 7919 has no common divisor with 300, so each of the 300 positions occurs once, far from the one before it.
     started_at: new Date(end - ((index * 7919) % 300) * step).toISOString(),
     // Greater than the ids of made-up rides, which are hexadecimal.
     id: "M",
