@@ -110,6 +110,7 @@ interface LogSizeRow {
   readonly answer_bytes: number;
 }
 
+// Each endpoint is looked up by the primary key: `limit 1` keeps PostgreSQL from joining the tables in another way.
 const ofDay = statement(
   "logSizes.ofDay",
   `select size.endpoint_id, size.bytes, size.answer_bytes

@@ -114,6 +114,7 @@ const lockHeld = (endpointIds: string, tokens: string) =>
        where system_id = $1 and endpoint_id = held.endpoint_id and token = held.token
        for no key update) as lane`;
 
+// `lane.worker = $2`: a lane that this worker has released keeps its token, and must not be leased again.
 const renew = statement(
   "lane.renew",
   `with mine as materialized (${lockHeld("$3", "$5")})

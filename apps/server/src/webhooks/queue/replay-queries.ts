@@ -92,13 +92,19 @@ export async function insertReplay(
 ): Promise<ReplayRow> {
   const { systemId, endpointId, since, until } = range;
   await tx.query(deletePast, [systemId, now]);
+  type Delivery = Pick<Tables["webhook_deliveries"], "created_at" | "id">;
+  // The empty id sorts first, so deliveries created at `since` are included.
+  let after: Delivery = { created_at: since, id: "" };
   let total = 0;
-  type Last = Pick<Tables["webhook_deliveries"], "created_at" | "id"> & { readonly n: number };
-  // The empty id sorts first, so deliveries created at `since` are included. A batch that is not full is the last.
-  for (let last: Last | undefined = { created_at: since, id: "", n: notedRows }; last?.n === notedRows;) {
-    const values: unknown[] = [...rangeValues(range), id, last.created_at, last.id, notedRows];
-    [last] = await tx.query<Last>(note, values);
+  let isFull = true;
+  // A batch that is not full is the last.
+  while (isFull) {
+    const values: unknown[] = [...rangeValues(range), id, after.created_at, after.id, notedRows];
+    // The last delivery of the batch; undefined: the batch is empty.
+    const [last]: (Delivery & { readonly n: number })[] = await tx.query(note, values);
     total += last?.n ?? 0;
+    isFull = last?.n === notedRows;
+    after = last ?? after;
   }
   return oneRow(await tx.query<ReplayRow>(insert, [systemId, id, endpointId, since, until, total, now]));
 }
@@ -342,6 +348,7 @@ const lockHeld = statement(
    select created_on, delivery_id, created_at, delivery_id in (select id from free) as is_free from oldest
    order by created_at, delivery_id`,
 );
+// `$4` null: the replay is finished. `total` was counted before the replay began, so more deliveries may be queued.
 const countHeldQueued = statement(
   "replayBatch.countHeldQueued",
   `update webhook_replays

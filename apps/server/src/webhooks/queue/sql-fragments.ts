@@ -88,7 +88,8 @@ export function insertIntoQueue(from: string, columns: QueuedColumns): string {
 export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
 
 /**
- * SQL that is true where an `endpoint` of the system `$1` subscribes to an `event`: by its name, its partner and its place.
+ * SQL that is true where an `endpoint` of the system `$1` subscribes to an `event`: by its name (or by all names of its
+ * kind, such as `station.*`), its partner and its place.
  * The place of an event for one endpoint, such as a threshold's, is not compared. Only endpoints with places cost more.
  * Stations are compared as they are now.
  *
@@ -112,7 +113,10 @@ export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
 const IS_NAMED_ENDPOINT = `endpoint.system_id = $1
          and endpoint.id between coalesce(event.endpoint_id, '') and coalesce(event.endpoint_id, '~')`;
 
-/** SQL that is true where a position is in the box of an `endpoint`; null if the endpoint has no box. */
+/**
+ * SQL that is true where a position is in the box of an `endpoint`; null if the endpoint has no box. A box is min_lon,
+ * min_lat, max_lon, max_lat. Its min_lon is greater than its max_lon if it crosses the 180th meridian.
+ */
 function isInBox(lon: string, lat: string): string {
   return `(${lat} between endpoint.bbox[2] and endpoint.bbox[4]
              and case when endpoint.bbox[1] <= endpoint.bbox[3] then ${lon} between endpoint.bbox[1] and endpoint.bbox[3]

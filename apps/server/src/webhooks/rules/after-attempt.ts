@@ -302,7 +302,7 @@ export interface AfterResult {
 
 /**
  * Milliseconds of failing after which an endpoint is paused. Too low: an outage over a weekend pauses it. Too high: the
- * first deliveries are given up (after 73 h) before the pause holds the others.
+ * first deliveries are given up (after 73 h) before the pause holds those that are left.
  */
 export const FAILING_LIMIT_MS = 72 * 3_600_000;
 

@@ -126,8 +126,8 @@ export interface MeasuredAttempt {
 const HOUR_MS = 3_600_000;
 
 /**
- * Counts the log size of one endpoint's attempts, in the memory of its lane's holder. The count is exact, because only one
- * worker holds a lane. When a worker dies, its unwritten counts are lost, and the next holder begins the hour's failures
+ * Counts the log size of one endpoint's attempts, in the memory of the worker that holds the endpoint's lane (its deliveries
+ * in their order). The count is exact, because only one worker holds a lane. When a worker dies, its unwritten counts are lost, and the next holder begins the hour's failures
  * anew.
  */
 export class LogMeter {

@@ -71,6 +71,7 @@ export function refuseReceiverAddress(
   { protocol, hostname }: URL,
   { allowNetworks }: AddressRules,
 ): string | undefined {
+  // `named` of a verdict: the address is in WEBHOOK_ALLOW_NETWORKS.
   const verdict = checkAddress(address, allowNetworks);
   if (!verdict.ok) return `${hostname}: ${verdict.message} ${howToAllow}`;
   if (protocol === "https:" || verdict.named) return undefined;

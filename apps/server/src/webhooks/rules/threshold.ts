@@ -36,7 +36,10 @@ export interface StationState {
   readonly isOnline: boolean;
 }
 
-/** Reads a station's history from numbers: milliseconds, bikes, docks and 1 for online, of each change. */
+/**
+ * Parses a station's history, as statements return it: four values for each change, all separated by commas: milliseconds
+ * since 1970, bikes, docks (or `null`) and 1 if the station is online. Null: there is no change.
+ */
 export function readHistory(numbers: string | null): StationState[] {
   const values = numbers === null ? [] : numbers.split(",");
   const states: StationState[] = [];
@@ -52,7 +55,7 @@ export function readHistory(numbers: string | null): StationState[] {
   return states;
 }
 
-/** Tells whether a station's JSON fits an event: below the threshold, or enough. */
+/** Tells whether a station's JSON fits an event of a threshold: below it, or enough again. */
 export function fitsEvent(
   threshold: Pick<Threshold, "count" | "fewer_than">,
   name: CrossingEvent["name"],
@@ -60,7 +63,6 @@ export function fitsEvent(
 ): boolean {
   const station = JSON.parse(json) as Pick<Station, "num_bikes_available" | "num_docks_available" | "status">;
   const state = {
-    at: 0,
     bikes: station.num_bikes_available,
     docks: station.num_docks_available,
     isOnline: station.status === "online",
@@ -68,7 +70,10 @@ export function fitsEvent(
   return levelOf(threshold, state) === (name === "station.below_threshold" ? "below" : "enough");
 }
 
-function levelOf({ count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">, state: StationState): Level {
+function levelOf(
+  { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">,
+  state: Omit<StationState, "at">,
+): Level {
   const counted = state[count];
   if (!state.isOnline || counted === null) return "unknown";
   return counted < limit ? "below" : "enough";
