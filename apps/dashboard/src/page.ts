@@ -56,20 +56,21 @@ export interface IdKind {
   readonly address: (page: string, id: string) => string;
 }
 
-/** An API key. The page of keys opens it in a panel, so a parameter of the address names it. Requests are alike. */
+/** The page of keys opens an API key in a panel, so a parameter of the address names the key. */
 export const keyId: IdKind = {
   label: "Key",
   pattern: /^key_\w+$/,
   address: (page, id) => withParameter(page, "key", id),
 };
 
+/** The page of requests opens a request in a panel, as the page of keys does. */
 export const requestId: IdKind = {
   label: "Request",
   pattern: /^req_\w+$/,
   address: (page, id) => withParameter(page, "request", id),
 };
 
-/** A delivery, which has a page of its own. Imports are alike. */
+/* Deliveries and imports have pages of their own. */
 export const deliveryId = ownPage("Delivery", /^delivery_\w+$/);
 export const importId = ownPage("Import", /^(import|gbfs)_\w+$/);
 

@@ -48,6 +48,7 @@ export function RequestFilterBar({ filters, keys, onChange, count, onFind }: Fil
   );
 }
 
+/** Returns a key's name, and its last characters unless the name has them: a key without a name is named by them. */
 function keyChoice(key: ShownKey): string {
   const ended = key.status === "active" ? "" : ` (${key.status})`;
   return `${keyName(key)}${key.name === null ? "" : ` …${key.last4}`}${ended}`;

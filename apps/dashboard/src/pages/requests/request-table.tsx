@@ -9,6 +9,7 @@ import { durationText } from "./request-details.tsx";
 import { RequestStatus } from "./request-status.tsx";
 
 interface RequestTableProps {
+  /** Undefined until it is loaded. `searched_to`: the search stopped at this time, and older requests may match. */
   readonly page: { readonly data: readonly LoggedRequest[]; readonly searched_to?: string | undefined } | undefined;
   readonly error: unknown;
   readonly onRetry: () => void;

@@ -31,6 +31,7 @@ export function RequestsOverTime({ scope, keyId }: { readonly scope: PageScope; 
 /** A chart of a partner's requests in the last seven days, for pages that are not about requests alone. */
 export function WeekOfRequests(partner: { readonly systemId: string; readonly partnerId: string }) {
   const timeZone = shownTimeZone();
+  // The parameters of an address that selects the last week.
   const week = { range: "week", to: "", since: "", until: "" };
   const { data } = useUsage(partner, readRange(week, timeZone, new Date().getTime()), undefined);
   return <UsageChart answer={data} timeZone={timeZone} />;
