@@ -12,7 +12,7 @@ import { option, parsed, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
 import { addressOfStart } from "./start.ts";
 
-/** Registers `console invite` and `reset`. */
+/** Registers `console invite` and `console reset`. */
 export function registerConsole(program: ParentCommand, cli: OpenCli): void {
   const group = program.command("console").description("manage who signs in to the dashboard");
   registerReset(group, cli);
@@ -31,9 +31,9 @@ export function registerConsole(program: ParentCommand, cli: OpenCli): void {
       if (partnerId === null && !operator)
         throw new UsageError("The team is missing: give --partner <id> or --operator.");
       return runOnSystem(cli(), async (context) => {
-        // Comes before the invitation, which revokes an earlier one of the same person.
+        // Read first, because it can fail: a new invitation revokes an earlier one of the same person.
         const baseUrl = await baseOfLinks(context.config);
-        // The link proves the address, because the operator hands it to the person.
+        // Opening the link proves the person's mail address: the operator, who vouches for it, hands the link over.
         const invitation = { systemId: context.systemId, partnerId, email, role, proves: "operator" } as const;
         const { id, token, expires_at } = await invite(context, invitation);
         const url = invitationUrl(baseUrl, token);
@@ -62,7 +62,11 @@ function registerReset(group: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Returns the base address of links to the dashboard. @throws ConfigError when a link could not work */
+/**
+ * Returns the base address of links to the dashboard: PUBLIC_URL, or the address of the demo (`start`) that runs on the same
+ * data directory, or PORT on this machine.
+ * @throws ConfigError when a link could not work
+ */
 async function baseOfLinks(config: Config): Promise<string> {
   const url = config.publicUrl ?? (await addressOfStart(config));
   if (url !== undefined) return url;

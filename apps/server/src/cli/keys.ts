@@ -58,7 +58,7 @@ function registerIssue(keys: ParentCommand, cli: OpenCli): void {
     .option("--expires-at <instant>", "RFC 3339 (default: never)")
     .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
     .action(({ partner: partnerId = null, operator, scopes, name = null, expiresAt: expiry, rateLimit = null }) => {
-      requireOwner(partnerId, operator === true, scopes);
+      requireOwnerAndScopes(partnerId, operator === true, scopes);
       return runOnSystem(cli(), async (context) => {
         const { systemId, clock } = context;
         const expiresAt = expiry === undefined ? null : readValue("--expires-at", expiry, futureInstant(clock()));
@@ -71,7 +71,11 @@ function registerIssue(keys: ParentCommand, cli: OpenCli): void {
     });
 }
 
-function requireOwner(partnerId: string | null, isOperator: boolean, scopes: readonly Scope[] | undefined): void {
+function requireOwnerAndScopes(
+  partnerId: string | null,
+  isOperator: boolean,
+  scopes: readonly Scope[] | undefined,
+): void {
   if (partnerId === null && !isOperator)
     throw new UsageError("The key's owner is missing: give --partner <id> or --operator.");
   if (isOperator && scopes !== undefined)

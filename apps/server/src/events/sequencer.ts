@@ -127,7 +127,7 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
   }
 
   // What `sweepUnits` needs; its units are events. `canCrash` is false: the database numbers the events by itself, so
-  // no event can end this process.
+  // no event can end this process. `apart`: the ids of events that failed before and are not to be listed.
   const unitWork: UnitWork = {
     db,
     onError,

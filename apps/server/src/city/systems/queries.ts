@@ -9,13 +9,14 @@ const insert = statement(
   "systems.insert",
   `insert into systems (system_id, name, created_at) values ($1, $2, $3) on conflict do nothing returning system_id`,
 );
-// A separate statement, because a distributed database has the two tables on different machines.
+// `placed_systems` has a row for each system, which a distributed database stores on the system's machine. It stores
+// `systems` elsewhere, so this is a separate statement.
 const insertPlaced = statement(
   "systems.insertPlaced",
   `insert into placed_systems (system_id) values ($1) on conflict (system_id) do nothing`,
 );
 // The operator's own systems: a sandbox's system has a row in `sandboxes`.
-const live = statement(
+const ofOperator = statement(
   "systems.live",
   `select system_id, name, created_at from systems
    where not exists (select from sandboxes where sandboxes.system_id = systems.system_id) order by created_at, system_id`,
@@ -25,15 +26,15 @@ const all = statement(
   `select system_id, name, systems.created_at, sandboxes.partner_id as sandbox_of
    from systems left join sandboxes using (system_id) order by systems.created_at, system_id`,
 );
-// A sandbox counts while it is in use, and its partner in the operator's system (`live`) is neither suspended nor
-// removed.
+// A sandbox counts while it is in use, and its partner is neither suspended nor removed in the operator's system
+// (`live_system_id`).
 const atWork = statement(
   "systems.atWork",
   `select systems.system_id as "systemId", sandboxes.system_id is not null as "isSandbox", sandboxes.webhook_faults as "webhookFaults"
    from systems left join sandboxes on sandboxes.system_id = systems.system_id
-   left join partners live on live.system_id = sandboxes.live_system_id and live.id = sandboxes.partner_id
+   left join partners partner on partner.system_id = sandboxes.live_system_id and partner.id = sandboxes.partner_id
    where sandboxes.system_id is null
-     or sandboxes.used_at > $1 and live.suspended_at is null and live.removed_at is null
+     or sandboxes.used_at > $1 and partner.suspended_at is null and partner.removed_at is null
    order by systems.created_at, systems.system_id`,
 );
 
@@ -50,7 +51,7 @@ export async function insertSystem(
 
 /** Returns the operator's systems, oldest first. */
 export function listLiveSystems(db: Queryable): Promise<SystemRow[]> {
-  return db.query<SystemRow>(live);
+  return db.query<SystemRow>(ofOperator);
 }
 
 /** A system of any kind. */
