@@ -71,8 +71,8 @@ class AsyncDriver:
             flow.close()
 
     async def close(self) -> None:
-        """Ends the waits and the requests of all tasks, whose calls raise `ClientClosedError`. Closes the client of httpx
-        unless it was passed to the constructor.
+        """Ends the waits and the requests of all tasks, whose calls raise `ClientClosedError`. Closes the client of
+        httpx unless it was passed to the constructor.
         """
         self._shared.closing.is_closed = True
         for event in self._waiting:
@@ -105,8 +105,8 @@ class AsyncDriver:
             self._waiting.discard(event)
 
     async def _send(self, request: Send) -> Received | Failed:
-        """Sends a request once. Returns a timeout when its time is over, or when `close` cancels it: the call then finds
-        the client closed.
+        """Sends a request once. Returns a timeout when its time is over, or when `close` cancels it: the call then
+        finds the client closed.
         """
         scope = anyio.move_on_after(request.seconds if math.isfinite(request.seconds) else None)
         with scope:

@@ -327,7 +327,8 @@ def parse_object(body: bytes) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-# Matches both headers with a space between them: `"default";r=59;t=12 "default";q=60;w=60` (remaining, reset, limit, window).
+# Matches both headers with a space between them: `"default";r=59;t=12 "default";q=60;w=60` (remaining, reset, limit,
+# window).
 _RATE_LIMIT = re.compile(r"r=(\d{1,15}); *t=(\d{1,15}).*q=(\d{1,15}); *w=(\d{1,15})", re.ASCII)
 
 
