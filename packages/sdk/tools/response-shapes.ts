@@ -32,6 +32,7 @@ interface Endpoint {
 export function responseShapesText(): string {
   const endpoints = Object.values(partnerContract).flatMap((verbs) => Object.values(verbs) as unknown as Endpoint[]);
   const entries = endpoints.map(({ method, path, responses }) => {
+    // An endpoint has one success, whose status is lower than those of the errors.
     const [success] = Object.keys(responses)
       .map(Number)
       .toSorted((a, b) => a - b);

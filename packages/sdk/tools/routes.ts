@@ -62,6 +62,7 @@ ${routes.join("\n")}
 }
 
 function routeText({ method, path, metadata, responses }: Endpoint): string {
+  // An endpoint has one success, whose status is lower than those of the errors.
   const success = Math.min(...Object.keys(responses).map(Number));
   const operation = `${method} ${path}`;
   if (metadata.scope === "none") return JSON.stringify([operation, success, "open"]);
