@@ -8,6 +8,9 @@ import { join } from "node:path";
 /** The operator's pages whose commands are run, in this order. Paths are relative to the root of the repository. */
 export const PAGES = ["docs/operations.md", "docs/two-nodes.md", "docs/citus.md"] as const;
 
+/**
+ * The machines by the names that the pages use, such as `a` and `b` for the two that serve, and `db` for PostgreSQL.
+ */
 export const MACHINES = ["one", "a", "b", "db", "db2", "c"] as const;
 export type MachineName = (typeof MACHINES)[number];
 

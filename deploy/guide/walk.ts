@@ -109,9 +109,9 @@ async function askForStep(failed: number, count: number): Promise<number | undef
 }
 
 /**
- * Creates the empty machines, and what they reach: the network (`world`: names, packages), the servers of others (`outside`:
- * mail, a partner's receiver) and two certificate authorities. Each closer is registered before its machine or bridge is
- * made, so that a half-made one is removed too.
+ * Creates the empty machines, and what they reach: the network (`world`: names, packages), the servers of others
+ * (`outside`: mail, a partner's receiver) and two certificate authorities. Each closer is registered before its machine
+ * or bridge is made, so that a half-made one is removed too.
  */
 async function begin(): Promise<Context> {
   makeBase();

@@ -31,6 +31,7 @@ interface OwnService extends ServiceUnderLoad {
 interface OwnServiceOptions {
   readonly profile: Profile;
   readonly seed: number;
+  /** The threads that send the load. */
   readonly workers: number;
   /** The niceness of the server's process; by default the highest. */
   readonly niceness?: number;

@@ -37,12 +37,12 @@ import { tripLines } from "./workload/trip-file.ts";
  *   pnpm bench against . citus <address of plain PostgreSQL> <coordinator's> <each worker's>
  *                                          rides and pages through Citus, in the other on plain PostgreSQL
  *
- * The addresses are of empty databases on this machine; the coordinator knows its workers. Each ride has webhooks of three
- * partners.
+ * The addresses are of empty databases on this machine; the coordinator knows its workers. With `citus`, three partners
+ * get webhooks of each ride.
  */
 /** The directory of the other checkout, the one part to run ("": `rides`, `polls` and `import`), and addresses. */
 const [other = "", only = "", ...addresses] = process.argv.slice(2);
-/** The parts of the loads that are measured. */
+/** The parts of `LOADS` that are measured. (`import` is no part of them: `compareImports` measures it.) */
 const parts = { "": ["rides", "polls"], log: ["rides"], citus: ["rides", "pages"] }[only] ?? [only];
 /**
  * Turns of rides and of polls; imports have a fifth as many. A turn takes half a second, so that a slow moment of the
@@ -87,7 +87,7 @@ interface Side {
  */
 interface Cost {
   readonly turns: number[];
-  /** Elapsed time for each command or poll of a turn. */
+  /** Elapsed milliseconds for each command or poll of a turn. */
   readonly passed: number[];
   service: number;
   postgres: number;
@@ -99,7 +99,8 @@ type Load = (city: ServedCity, turn: number) => Promise<number>;
 
 const LOADS: readonly { readonly name: string; readonly part: string; readonly load: Load }[] = [
   ...RIDES.map((rides) => ({
-    ...{ name: rides.name, part: "rides" },
+    name: rides.name,
+    part: "rides",
     load: (city: ServedCity, turn: number) => ride(city, rides, turn),
   })),
   { name: "pages of 50 rides by cursor", part: "pages", load: readPages },
@@ -211,6 +212,7 @@ async function openCity(side: Side, receivers: readonly string[]): Promise<Serve
   await fillCity(server.url, operatorKey, CITY, 1);
   // A service logs vehicle events only if it has an agency, which reads them.
   if (only === "log" && side.name === "this") await make("mds", "create-agency", "Bench city");
+  // As many connections as a load sends requests at once (`lanes` of RIDES).
   const client = createHttpClient(server.url, { connections: 64 });
   const world = await discoverWorld(server.url, partnerKey, true);
   return { side, server, client, operatorKey, partnerKey, world, pages: [] };

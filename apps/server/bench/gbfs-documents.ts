@@ -7,8 +7,8 @@ import { makeOperatorKey, openNewSystem } from "./provision.ts";
 
 /*
  * Measures how long the GBFS documents of a large city take to be built again after a bike has changed, until a client has
- * received them completely: `pnpm bench gbfs-documents [stations] [bikes]`. The environment variable `BENCH_REPETITIONS` says
- * how often each document is measured.
+ * received them completely: `pnpm bench gbfs-documents [stations] [bikes]`. The environment variable
+ * `BENCH_REPETITIONS` says how often each document is measured.
  */
 const [, , stations = "10000", bikes = "100000"] = process.argv;
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 20);

@@ -47,8 +47,14 @@ export async function subscribe(
   const made = await runAll<{ secret: string }>(
     commandLine,
     endpoints.map(({ partnerId, url }) => [
-      ...["webhooks", "set", "--partner", partnerId],
-      ...["--url", url, "--events", EVENTS.join(",")],
+      "webhooks",
+      "set",
+      "--partner",
+      partnerId,
+      "--url",
+      url,
+      "--events",
+      EVENTS.join(","),
     ]),
   );
   return made.map(({ secret }) => secret);

@@ -26,6 +26,7 @@ export interface BadDaySetting {
 
 /** The deployment that a fault affects. */
 export interface Stage {
+  /** The processes: PostgreSQL, the service's processes, a balancer in front of them, and a receiver of webhooks. */
   readonly world: BadDaysWorld;
   readonly workload: Workload;
   /** Adds a line to the report. */
@@ -70,34 +71,29 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
   const { riders, holders } = CLIENTS;
   try {
     const world = await openBadDaysWorld({
-      ...{ apis: 2, workers: 2, riders, holders, answerMs: RECEIVER_DELAY_MS, isLogged: true },
+      apis: 2,
+      workers: 2,
+      riders,
+      holders,
+      answerMs: RECEIVER_DELAY_MS,
+      isLogged: true,
       ...setting.world,
     });
     try {
       const { system, balancer, receiver } = world;
       const base = balancer.url;
       const workload = startWorkload({
-        ...{ base, system, ...CLIENTS },
-        ...{ requestsPerSecond, expiringShare: EXPIRING_SHARE, seed },
+        base,
+        system,
+        ...CLIENTS,
+        requestsPerSecond,
+        expiringShare: EXPIRING_SHARE,
+        seed,
       });
       const { requests } = workload.ledger;
       await requests.untilServed();
       const broken: string[] = [];
-      let errorsSince = performance.now();
-      await setting.happen({
-        world,
-        workload,
-        note: onProgress,
-        expect: (isTrue, line) => {
-          onProgress(isTrue ? line : `BROKEN: ${line}`);
-          if (!isTrue) broken.push(line);
-        },
-        errors: () => {
-          const figures = figuresOf(requests.attempts, errorsSince);
-          errorsSince = performance.now();
-          return describeErrors(figures);
-        },
-      });
+      await setting.happen(createStage(world, workload, broken, onProgress));
       await Promise.all([...world.apis, ...world.workers].map((each) => each.untilUp()));
       await workload.stop();
       const figures = figuresOf(requests.attempts);
@@ -111,6 +107,30 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
   } finally {
     await setting.close?.();
   }
+}
+
+/** Returns the stage of a fault. @param broken gets the lines of the conditions that are not true */
+function createStage(
+  world: BadDaysWorld,
+  workload: Workload,
+  broken: string[],
+  onProgress: (line: string) => void,
+): Stage {
+  let errorsSince = performance.now();
+  return {
+    world,
+    workload,
+    note: onProgress,
+    expect: (isTrue, line) => {
+      onProgress(isTrue ? line : `BROKEN: ${line}`);
+      if (!isTrue) broken.push(line);
+    },
+    errors: () => {
+      const figures = figuresOf(workload.ledger.requests.attempts, errorsSince);
+      errorsSince = performance.now();
+      return describeErrors(figures);
+    },
+  };
 }
 
 /** Waits until later reads and writes succeed, and reports how long that takes. */

@@ -24,6 +24,7 @@ export const fullDisk: BadDay = {
   async prepare() {
     const directory = await mkdtemp(join(tmpdir(), "bikeshare-full-"));
     await run("mount", ["-t", "tmpfs", "-o", `size=${FILE_SYSTEM_MIB}m`, "tmpfs", directory]);
+    // PostgreSQL runs as another account, which must be able to enter the directory.
     await chmod(directory, 0o711);
     return {
       world: { directory },

@@ -70,7 +70,9 @@ function untilEnded(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Returns the example for HAProxy, with the addresses of this machine. */
+/**
+ * Returns the example for HAProxy, with the addresses of this machine. `servers` replaces all servers of the example.
+ */
 async function haproxyConfiguration({ directory, https, http, ports }: Replacements): Promise<string> {
   const servers = ports.map((port, n) => `    server api${n + 1} 127.0.0.1:${port}`).join("\n");
   return (
@@ -85,7 +87,7 @@ async function haproxyConfiguration({ directory, https, http, ports }: Replaceme
   );
 }
 
-/** Returns the example for nginx, with the addresses of this machine. */
+/** Returns the example for nginx, with the addresses of this machine. `servers` replaces all servers of the example. */
 async function nginxConfiguration({ directory, https, http, ports }: Replacements): Promise<string> {
   const servers = ports.map((port) => `    server 127.0.0.1:${port} max_fails=2 fail_timeout=1s;`).join("\n");
   const site = (await readFile(join(EXAMPLES, "nginx/bikeshare.conf"), "utf8"))

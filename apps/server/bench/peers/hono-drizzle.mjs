@@ -5,7 +5,11 @@ import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core"
 import { Hono } from "hono";
 import pg from "pg";
 
-/* A peer for comparison: Hono and Drizzle, with the query builder, count and offset, and a prepared keyset query. */
+/*
+ * A peer of the service, with which `pnpm bench read` compares it (reading/peers.ts): Hono and Drizzle, with the query
+ * builder, count and offset, and a prepared keyset query. The argument is the database's address. Prints its own
+ * address.
+ */
 const time = (name) => timestamp(name, { withTimezone: true, mode: "string" });
 const rides = pgTable("rides", {
   systemId: text("system_id"),

@@ -14,7 +14,8 @@ import { type MeasuredService, type ServiceOptions, startService } from "./servi
  */
 
 /**
- * The data sets and settings that each part of `pnpm bench read` gets. (The `BenchContext` of provision.ts is another type.)
+ * The data sets and settings that each part of `pnpm bench read` gets. (The `BenchContext` of provision.ts is another
+ * type.)
  */
 export interface BenchContext {
   readonly sets: DataSets;
