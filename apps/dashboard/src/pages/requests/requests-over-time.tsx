@@ -61,10 +61,12 @@ interface UsageChartProps {
   readonly onRange?: (from: string, to: string) => void;
 }
 
+/** The requests of one step of time, by their outcome. */
+type Counts = NonNullable<UsageOverTime["data"][number]["counts"]>;
+
 function UsageChart({ answer, timeZone, onRange }: UsageChartProps) {
   const steps = answer?.data ?? [];
-  const values = (of: (counts: NonNullable<(typeof steps)[number]["counts"]>) => number) =>
-    valuesUntilNow(steps, ({ counts }) => counts && of(counts));
+  const values = (of: (counts: Counts) => number) => valuesUntilNow(steps, ({ counts }) => counts && of(counts));
   const series: readonly Series[] = [
     {
       label: "Succeeded",

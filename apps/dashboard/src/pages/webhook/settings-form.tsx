@@ -151,7 +151,7 @@ function SendingFields(props: SendingFieldsProps) {
   );
 }
 
-/** Returns the chosen events plus the events of thresholds. */
+/** Returns the chosen events plus the events of thresholds, which the page calls alarms. */
 function withAlarms(chosen: readonly string[]): readonly string[] {
   if (chosen.includes("station.*")) return chosen;
   return [...new Set([...chosen, "station.below_threshold", "station.back_to_normal"])];

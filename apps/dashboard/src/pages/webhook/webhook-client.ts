@@ -51,7 +51,7 @@ export interface WebhookClient
   readonly add: Saves<"add">;
 }
 
-/** Reloads the shown webhooks. */
+/** Reloads the shown webhooks: those of a partner (`webhook`), and the operator's list of all (`endpoints`). */
 export async function refreshWebhooks(): Promise<void> {
   await Promise.all(["webhook", "endpoints"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
 }

@@ -10,6 +10,7 @@ import { hourText } from "./thresholds-words.ts";
 
 interface WebhookListProps {
   readonly webhooks: readonly Webhook[];
+  /** Returns the address of the page of webhooks with a query: `endpoint` names one of them. */
   readonly addressOf: (query: Readonly<Record<string, string>>) => string;
   readonly scope: PageScope;
 }
