@@ -74,8 +74,8 @@ export async function insertHeldReplay(
 }
 
 // A delivery that somebody resends meanwhile is locked. After the wait it is no longer held, so it is not dropped. A
-// delivery that had succeeded, and was held when it was sent again, becomes `succeeded` instead of `failed`. HAS_ARRIVED is
-// null while there is no response, which `case when` takes for false, but `not` does not.
+// delivery that had succeeded, and was held when it was sent again, becomes `succeeded` instead of `failed`.
+// HAS_ARRIVED is null while there is no response, which `case when` takes for false, but `not` does not.
 const HAS_ARRIVED = "delivery.latest_code between 200 and 299 and delivery.latest_failure is null";
 const drop = statement(
   "held.drop",

@@ -382,7 +382,8 @@ export async function insertHeldBatch(
   const ids = free.map(({ delivery_id: delivery }) => delivery);
   if (ids.length > 0) tx.send(queue, [systemId, now, days, ids]);
   const isLast = oldest.length < limit && free.length === oldest.length;
-  const goesOnAt = (oldest.find(({ is_free: isFree }) => !isFree) ?? oldest.at(-1))?.created_at ?? next;
+  const firstOfNext = oldest.find(({ is_free: isFree }) => !isFree) ?? oldest.at(-1);
+  const goesOnAt = firstOfNext?.created_at ?? next;
   tx.send(countHeldQueued, [systemId, id, free.length, isLast ? null : goesOnAt, now]);
   return free.length;
 }

@@ -126,9 +126,9 @@ export interface MeasuredAttempt {
 const HOUR_MS = 3_600_000;
 
 /**
- * Counts the log size of one endpoint's attempts, in the memory of the worker that holds the endpoint's lane (its deliveries
- * in their order). The count is exact, because only one worker holds a lane. When a worker dies, its unwritten counts are lost, and the next holder begins the hour's failures
- * anew.
+ * Counts the log size of one endpoint's attempts, in the memory of the worker that holds the endpoint's lane (its
+ * deliveries in their order). The count is exact, because only one worker holds a lane. When a worker dies, its
+ * unwritten counts are lost, and the next holder begins the hour's failures anew.
  */
 export class LogMeter {
   readonly #days = new Map<string, LogSize & { isWritten: boolean }>();
@@ -157,9 +157,10 @@ export class LogMeter {
 
   /** Returns the sizes to write. */
   changed(): ChangedSize[] {
-    return [...this.#days].flatMap(([day, { bytes, answerBytes, isWritten }]) =>
-      isWritten ? [] : [{ day, bytes, answerBytes }],
-    );
+    const changed: ChangedSize[] = [];
+    for (const [day, { bytes, answerBytes, isWritten }] of this.#days)
+      if (!isWritten) changed.push({ day, bytes, answerBytes });
+    return changed;
   }
 
   /**

@@ -37,8 +37,8 @@ export interface StationState {
 }
 
 /**
- * Parses a station's history, as statements return it: four values for each change, all separated by commas: milliseconds
- * since 1970, bikes, docks (or `null`) and 1 if the station is online. Null: there is no change.
+ * Parses a station's history, as statements return it: four values for each change, all separated by commas:
+ * milliseconds since 1970, bikes, docks (or `null`) and 1 if the station is online. Null: there is no change.
  */
 export function readHistory(numbers: string | null): StationState[] {
   const values = numbers === null ? [] : numbers.split(",");
