@@ -106,7 +106,7 @@ class SyncDriver:
 
     def _send(self, request: Send) -> Received | Failed:
         """Sends a request once and reads its whole response, within the time that the caller allows."""
-        # The timeout of httpx limits each read from the network. This is the end of all reads together.
+        # The timeout of httpx limits each read. This is the end of all reads together.
         end = self._request.end = time.monotonic() + request.seconds
 
         def trace(name: str, info: Mapping[str, Any]) -> None:

@@ -25,7 +25,8 @@ const DAY_US = 24 * HOUR_US;
 export const REMOVED_BIKES_KEPT_DAYS = 7;
 
 /**
- * Returns the position from which the next walk continues, so that it finds every change that this walk does not see.
+ * Returns the position from which a client's next walk (its reading of a list, page after page) continues, so that it
+ * finds every change that this walk does not see.
  *
  * That is just after the newest change instead of the horizon, because nothing lies between them. So the checkpoint of a
  * list without changes stays the same, and with it the response's ETag. When the newest change is a day old, the position
@@ -35,8 +36,10 @@ export const REMOVED_BIKES_KEPT_DAYS = 7;
  */
 export function nextSince({ position, newest, isUncertain }: Standing, previous = 0): number {
   if (isUncertain) return previous;
+  const afterNewest = (newest ?? 0) + 1;
   const dayAgo = Math.floor((position - DAY_US) / HOUR_US) * HOUR_US;
-  return Math.max(previous, Math.min(position, Math.max((newest ?? 0) + 1, dayAgo)));
+  const next = Math.min(position, Math.max(afterNewest, dayAgo));
+  return Math.max(previous, next);
 }
 
 /**

@@ -157,7 +157,9 @@ export async function lockRideBatch(
 ): Promise<LockedRides> {
   const { tx, systemId } = command;
   const ids = entries.map(({ item }) => item.id);
-  const named = entries.flatMap(({ item }) => [item.start_station_id ?? [], item.end_station_id ?? []].flat());
+  const named = entries
+    .flatMap(({ item }) => [item.start_station_id, item.end_station_id])
+    .filter((id) => typeof id === "string");
   const [bikesOfRides, , rides, namedStations] = await Promise.all([
     findBikesOfRides(tx, systemId, ids),
     command.lockBikesOfRides(ids),

@@ -60,7 +60,8 @@ const insertBikes = statement(
 );
 
 // Only bikes that commands have written have values in the `reported_` columns (`reported_state` is not null). For those
-// bikes the feed is one more report, made at the snapshot's time. Callers pass no bike on a ride, and a reserved bike only
+// bikes the feed is one more report, made at the snapshot's time. `reserved` is no reported state: a bike has it
+// through a reservation, and is available without it. Callers pass no bike on a ride, and a reserved bike only
 // to end its reservation. The sub-select in `returning` sees the bike as it was before the statement.
 const updateBikes = statement(
   "bikeSnapshot.update",

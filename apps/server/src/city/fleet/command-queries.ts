@@ -20,7 +20,8 @@ import type { VehicleEvent, VehiclePosition } from "./vehicle-events.rules.ts";
  *
  * `CHANGED` gives a row a new position in the order of changes, which clients follow. `stateSince`, `stateOf` and
  * `recordUpdated` record a station's new state in its history. `rowsOfSystem` joins rows from parameters with the system, so
- * that a distributed database knows their node; their alias `placed` has the column `system_id`.
+ * that a distributed database knows their node; their alias `placed` has the column `system_id`. `standsInDock`,
+ * `hasOwnDocks` and `freeDocks` say which bikes take a dock, at which stations docks are counted, and how many are free.
  */
 
 const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "source_facts", "change_position");

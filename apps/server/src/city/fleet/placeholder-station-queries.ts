@@ -59,6 +59,7 @@ const inUse = statement(
    from unnest($2::text[]) as placeholder (id) order by placeholder.id`,
 );
 
+// The statement only writes: its final `select` has no columns.
 const deletePlaceholderRows = statement(
   "placeholders.delete",
   `with deleted as (delete from stations where system_id = $1 and id = any($2::text[]) returning id),
@@ -67,7 +68,7 @@ const deletePlaceholderRows = statement(
 );
 
 // The new owner is the oldest import whose rides name the placeholder: without the undone import, that import would have
-// created the placeholder.
+// created the placeholder. Without such an import the placeholder belongs to no import, and keeps its source and time.
 const reassign = statement(
   "placeholders.reassign",
   `update stations set ${CHANGED}, import_id = heir.id, source = coalesce(heir.source, stations.source),

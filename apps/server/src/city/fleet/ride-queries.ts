@@ -51,7 +51,8 @@ const copyPastRides = `copy past_rides (${lineColumns}) from stdin`;
 
 /** Makes the connection ready for `copyIntoPastRides` in this transaction. */
 export async function createPastRidesTable(tx: Transaction): Promise<void> {
-  // The setting is a separate statement, because Citus repeats the whole text that contains a setting on other machines.
+  // `warning` hides the notice that the table exists already. The setting is a separate statement, because Citus
+  // repeats the whole text that contains a setting on other machines.
   await tx.run("set local client_min_messages = warning");
   await tx.run(createPastRides);
 }
