@@ -63,8 +63,8 @@ function registerReset(group: ParentCommand, cli: OpenCli): void {
 }
 
 /**
- * Returns the base address of links to the dashboard: PUBLIC_URL, or the address of the demo (`start`) that runs on the same
- * data directory, or PORT on this machine.
+ * Returns the base address of links to the dashboard: PUBLIC_URL, or the address of the demo (`start`) that runs on the
+ * same data directory, or PORT on this machine.
  * @throws ConfigError when a link could not work
  */
 async function baseOfLinks(config: Config): Promise<string> {

@@ -9,7 +9,9 @@ export function newFault({ route, status, share, count, until }: SandboxFaultReq
   return { route: route ?? null, status, share, count: count ?? null, until: new Date(end).toISOString() };
 }
 
-/** Returns the API faults that have not ended: by time, or by the count of requests that they still affect (null: any). */
+/**
+ * Returns the API faults that have not ended: by time, or by the count of requests that they still affect (null: any).
+ */
 export function lastingFaults(faults: readonly SandboxFault[], now: number): SandboxFault[] {
   return faults.filter(({ until, count }) => Date.parse(until) > now && count !== 0);
 }

@@ -45,8 +45,8 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
 }
 
 /**
- * Ends the rides of a sandbox that are over, and starts one unless the sandbox is full. A rule of the city may refuse an act,
- * such as a start without a free bike: the act is then omitted.
+ * Ends the rides of a sandbox that are over, and starts one unless the sandbox is full. A rule of the city may refuse
+ * an act, such as a start without a free bike: the act is then omitted.
  */
 export async function rideOnce(context: CommandContext, systemId: string): Promise<void> {
   // No partner requests these acts. The partner matters only for reservations, so none is named.

@@ -16,6 +16,11 @@ const MAX_WAITING = 20;
 /** `Retry-After` of a refused act. */
 const RETRY_SECONDS = 2;
 
+/*
+ * Lets the tests that partners run in their sandboxes take turns. An act is one change that a test requests, such as a
+ * scenario, a reset, or time that passes.
+ */
+
 /** Acts that wait for their turn, by sandbox, in the order in which the sandboxes came. */
 type Waiting = Map<string, (() => Promise<void>)[]>;
 

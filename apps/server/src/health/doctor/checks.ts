@@ -48,6 +48,7 @@ export async function checkMachine(config: Config, now: number): Promise<CheckRe
 async function checkSecretsFile(config: Config): Promise<CheckResult> {
   const path = secretsPath(config);
   const { mode } = await stat(path);
+  // 077: all rights of the file's group and of other accounts.
   if ((mode & 0o077) === 0 || process.platform === "win32") return ok("secrets file", path);
   return warning(
     "secrets file",

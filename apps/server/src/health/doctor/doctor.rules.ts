@@ -196,7 +196,8 @@ function judgeMachines({ nodes }: DistributionState): CheckResult {
   if (incomplete.length > 0)
     return failure(check, `${named(incomplete)} without reference tables`, "select replicate_reference_tables()");
   const connections = nodes.find((node) => node.is_coordinator)?.settings?.max_connections ?? 0;
-  const narrow = nodes.filter(({ settings }) => (settings?.max_connections ?? connections) < connections);
+  // Every node has settings here, because the silent ones were reported above.
+  const narrow = nodes.filter(({ settings }) => settings !== null && settings.max_connections < connections);
   if (narrow.length > 0) {
     return warning(
       check,
@@ -217,7 +218,7 @@ const SESSION_DEFAULTS = ["timezone=utc", "citus.propagate_set_commands=local"];
 function judgeSessions({ nodes }: DistributionState): CheckResult {
   const lacking = nodes.filter(({ settings }) => {
     const present = settings?.session_defaults.map((text) => text.toLowerCase());
-    return present !== undefined && !SESSION_DEFAULTS.every((text) => present.includes(text));
+    return present !== undefined && SESSION_DEFAULTS.some((text) => !present.includes(text));
   });
   if (lacking.length === 0) return ok("citus sessions", "they read dates and give up locks as ours do");
   return failure(

@@ -39,6 +39,7 @@ export async function searchActs(
   systemId: string,
   search: ActSearch,
 ): Promise<ActPage> {
+  // A day from now is later than every act, even if the clock of the process that recorded it is ahead of this one.
   const { limit, after, scanLimit = SCAN_LIMIT, until = new Date(clock() + DAY_MS) } = search;
   const filters: ActFilters = {
     partnerId: search.partnerId ?? null,

@@ -61,7 +61,7 @@ const addDays = statement(
      rate_limited = kept.rate_limited + excluded.rate_limited, total_ms = kept.total_ms + excluded.total_ms`,
 );
 
-/** Adds to the usage of keys by day. */
+/** Adds to the usage of keys by day. Rows are locked in the order of the primary key here, too. */
 export function updateDayUsage(tx: Transaction, systemId: string, rows: readonly DayUsage[]): void {
   tx.send(addDays, [systemId, ...dayColumns.arrays(rows)]);
 }
@@ -122,7 +122,8 @@ function ownerOf(partnerId: string | null, keyId: string | null): Owner {
 // Whatever the filters, the statement reads a limited number of rows ($9). The caller continues from the last row that was
 // read. With `errorsOnly`, successes do not count towards the limit. The join with `always` gives one row even if nothing
 // matches. Each kind of owner has its own statement, so that an index leads to the owner's rows in their order, and no
-// filter can make it read a day of somebody else's requests.
+// filter can make it read a day of somebody else's requests. `is null` on a parameter that is always null there names
+// its type, which PostgreSQL must know.
 function scanStatement(by: Owner, errorsOnly: boolean): Statement {
   const isOfPartner = by === "partner" || by === "partner_key";
   const isOfKey = by === "key" || by === "partner_key";

@@ -86,8 +86,10 @@ export async function searchRequests(
     limit,
     after,
     scanLimit = SCAN_LIMIT,
+    // Every HTTP status.
     statusFrom = 100,
     statusTo = 599,
+    // Later than every request, even if the clock of the process that logged it is ahead of this one.
     until = new Date(clock() + DAY_MS),
   } = search;
   const filters: RequestFilters = {
@@ -264,8 +266,9 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
     for (const counts of usage.take())
       await inBackground(db, (tx) => addSystemUsage(tx, counts.systemId, counts)).catch(onError);
   };
-  const write = async (isLast: boolean) => {
-    const isCounting = isLast || ++flushes % FLUSHES_PER_COUNT === 0;
+  /** @param mustCount whether the counts are written too. Otherwise only every FLUSHES_PER_COUNT-th call writes them */
+  const write = async (mustCount: boolean) => {
+    const isCounting = mustCount || ++flushes % FLUSHES_PER_COUNT === 0;
     // Log and counts are written separately, so that the counts are written even if the log cannot be.
     await writeLog().catch(onError);
     if (isCounting) await writeCounts().catch(onError);

@@ -103,6 +103,7 @@ export async function deleteIndexes(tx: Transaction): Promise<() => Promise<void
 /** Returns one of the tables that has rows; undefined: none has. */
 export async function findTableWithRows(db: Queryable, tables: readonly string[]): Promise<string | undefined> {
   const parts = tables.map((name, index) => `select ${index} as n where exists (select from ${quoted(name)})`);
+  // The empty name: PostgreSQL does not keep the statement, which is run once.
   const [found] = await db.query<{ n: number }>(statement("", `${parts.join(" union all ")} limit 1`));
   return found === undefined ? undefined : tables[found.n];
 }
