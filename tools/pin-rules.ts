@@ -1,6 +1,6 @@
 /**
  * Rules for naming the programs that build and release the packages: exact versions, so that a commit is always built with
- * the same programs.
+ * the same programs. audit-dependencies.ts applies them.
  */
 
 /** The texts of files, by path. */
@@ -48,6 +48,7 @@ function imageIssues(text: string): string[] {
 
 /** Returns the settings of pnpm that allow versions that are too new. @param text the text of pnpm-workspace.yaml */
 export function releaseAgeIssues(text: string): string[] {
+  // 0: the setting is missing.
   const age = Number(/^minimumReleaseAge: *(\d+)$/m.exec(text)?.[1] ?? 0);
   return [
     ...(age < LEAST_AGE_MINUTES ? [`minimumReleaseAge must be ${LEAST_AGE_MINUTES} minutes or more`] : []),

@@ -70,6 +70,7 @@ function stationRoutesOfOne(context: StationContext): Pick<StationRoutes, "get" 
   return {
     get: async ({ params: { id }, query: { at }, request }) => {
       const station =
+        // The present station takes one look-up, for any partner. Reads of the history are limited for each partner.
         at === undefined
           ? await getStation(context, callerOf(request).key.system_id, id)
           : await stationAt(context, partnerOf(request), id, at);
