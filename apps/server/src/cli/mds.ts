@@ -214,7 +214,7 @@ async function readOrNone<Value>(given: string | undefined, read: (location: str
 
 async function readBoundary(file: string) {
   const document = await readFileOf("--boundary", file);
-  return readValue("--boundary", file, () => expecting(() => boundaryFrom(document)));
+  return readValue("--boundary", shownAddress(file), () => expecting(() => boundaryFrom(document)));
 }
 
 async function readRequirementFile(location: string): Promise<RequirementFile> {

@@ -51,6 +51,14 @@ test("the operator's value wins over a source's, a source's over a default, and 
   ]);
 });
 
+test("a system whose facts the operator removes is listed by its id again", async () => {
+  await describe(acting(), room.systemId, "system", "", { name: "Bysykkel" });
+  expect((await systemsOf(room.db))[0]?.name).toBe("Bysykkel");
+  expect(await removeDescription(acting(), room.systemId, "system", "")).toBe(true);
+  expect((await systemsOf(room.db))[0]?.name).toBe(room.systemId);
+  expect((await describedSystem(room.db, room.systemId))?.own).toEqual({});
+});
+
 test("what refers to an unknown plan, station or bike is refused, and nothing is half set", async () => {
   const ofType = describe(acting(), room.systemId, "vehicle_type", "ebike", {
     name: "E-bike",

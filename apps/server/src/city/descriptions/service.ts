@@ -291,6 +291,7 @@ export async function removeDescription(
     await requireVersion(tx, systemId, kind, id, seen);
     // Deletes first. An error below undoes that, because it ends the transaction.
     if (!(await deleteDescription(tx, systemId, kind, id))) return false;
+    if (kind === "system") await renameSystem(tx, systemId, nameOf(systemId, {}));
     const { feeds } = await readSaid(tx, systemId, kind);
     const users = saidOfKind(kind, feeds).has(id) ? [] : await usersOf(tx, systemId, kind, id);
     if (users.length > 0) throw serviceError("invalid_parameter", "describedInUse", { id, users: users.join(" and ") });

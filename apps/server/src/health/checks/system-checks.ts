@@ -118,16 +118,18 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
     const isExact = those.every((each) => each.held < MAX_COUNTED_DELIVERIES);
     const hasOneEndpoint = endpoints.filter((each) => each.partner_id === partner && !isRemoved(each)).length === 1;
     // A partner's only endpoint need not be named.
-    const named = hasOneEndpoint ? undefined : those[0];
-    const option = named === undefined ? "" : ` --endpoint ${named.id}`;
+    const named = hasOneEndpoint ? [] : those;
+    const endpointText = ["endpoint", ...named.map(({ name }) => `“${name}”`)].join(" ");
+    const send = `${cli} webhooks send-held --partner ${partner}`;
+    const commands = hasOneEndpoint ? [send] : those.map(({ id }) => `${send} --endpoint ${id}`);
     return warning(
       "held webhooks",
-      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose endpoint ${named === undefined ? "" : `“${named.name}” `}is not paused`,
-      `\`${cli} webhooks send-held --partner ${partner}${option}\` sends them, \`webhooks drop-held\` gives them up.`,
+      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose ${endpointText} is not paused`,
+      `\`${commands.join(" && ")}\` sends them, \`webhooks drop-held\` gives them up.`,
       {
         subject: partner,
         count: held,
-        link: { page: "webhook", query: named === undefined ? {} : { endpoint: named.id } },
+        link: { page: "webhook", query: named.length === 1 ? { endpoint: named[0]?.id ?? "" } : {} },
       },
     );
   });

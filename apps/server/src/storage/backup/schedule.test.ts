@@ -114,14 +114,14 @@ describe("scheduled backups", () => {
     expect(await files()).toEqual(["bikeshare-20200602T030000Z.zip", "bikeshare-20200603T030000Z.zip"]);
   });
 
-  it("go on beside what a process has left that was killed, and remove it after an hour", async () => {
+  it("go on beside what a killed process has left, and remove it after an hour by the clock that dates files", async () => {
     const draft = join(backups, "bikeshare-20200601T025959Z.zip.part");
     await writeFile(draft, "half of it");
-    const writtenAgo = (ms: number) => utimes(draft, now / 1_000, (now - ms) / 1_000);
-    await writtenAgo(HOUR_MS);
+    const writtenAgo = (ms: number) => utimes(draft, new Date(), new Date(Date.now() - ms));
+    await writtenAgo(HOUR_MS - 60_000);
     const work = await start();
     expect([made, await files()]).toEqual([[], ["bikeshare-20200601T025959Z.zip.part"]]);
-    await writtenAgo(HOUR_MS + 1);
+    await writtenAgo(HOUR_MS + 60_000);
     await work.runOnce();
     expect(await files()).toEqual([FIRST]);
   });

@@ -51,7 +51,9 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     const path = await claimPath(directory, clock());
     // If several processes have begun a backup, only the first one goes on. It may have finished already, so `isDue` is
     // called again.
-    const [first] = await listDrafts(directory, clock());
+    // The time of a file that was written just now: the machine that stores the directory may have another clock than ours.
+    const { mtimeMs: now } = await stat(draftOf(path));
+    const [first] = await listDrafts(directory, now);
     const isFirst = first === undefined || join(directory, first) === draftOf(path);
     if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });
     const summary = await writeBackup({ ...options, signal: closed.signal }, path);
@@ -90,6 +92,7 @@ export async function createBackupIn(
 /**
  * Returns the drafts that are being written in a directory, the earliest first. Removes drafts that a killed process has
  * left behind.
+ * @param now milliseconds since 1970 by the clock that dates the files
  */
 async function listDrafts(directory: string, now: number): Promise<string[]> {
   const drafts: string[] = [];

@@ -6,7 +6,7 @@ import { systemCheckFinders } from "../../health/checks/system-checks.ts";
 import { listDeliveries, summarizeDeliveries } from "../log/deliveries.ts";
 import { queueReplays, redeliver, startResend } from "../log/resend.ts";
 import { updateQueuedToHeld } from "../queue/lane-queries.ts";
-import { pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
+import { addEndpoint, pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "./held.ts";
 
@@ -73,6 +73,20 @@ it("whoever only resumes leaves the rest held, which needs attention until it is
   expect(await showEndpoint(harness, scope())).toMatchObject({ held: 4, is_replaying: true });
   expect(await arrive()).toBe(5);
   expect(await showEndpoint(harness, scope())).toMatchObject({ held: 0, is_replaying: false });
+});
+
+it("what is held at several endpoints of a partner is named by each of them, with a command for each", async () => {
+  const url = "https://other.example/hooks";
+  const second = (await addEndpoint(harness, { ...scope(), name: "Second", url, events: ["ride.started"] })).endpoint
+    .id;
+  const each = [endpointId, second].map((id) => ({ ...scope(), endpointRef: id }));
+  for (const of of each) await pauseEndpoint(harness, { ...of, reason: "partner" });
+  await harness.happen(3);
+  for (const of of each) await resumeEndpoint(harness, { ...of, sendsHeld: false });
+  const [finding] = await systemCheckFinders["held webhooks"]({ ...harness, longRideAfterMs: 0 }, harness.systemId);
+  expect(finding).toMatchObject({ count: 4, link: { page: "webhook", query: {} } });
+  expect(finding?.detail).toMatch(/whose endpoint “.+” “Second” is not paused$/);
+  for (const id of [endpointId, second]) expect(finding?.fix).toContain(`--endpoint ${id}`);
 });
 
 it("what is dropped is given up by request: counted, in the audit log, told from failures, and sent again on request", async () => {
