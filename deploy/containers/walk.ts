@@ -38,9 +38,15 @@ try {
 await engine.close();
 if (process.exitCode === undefined) say("every command has run as written, and what the page promises was so");
 
+/**
+ * Runs the blocks of commands one after the other. Before the first block below a heading, prepares the machine as the
+ * heading assumes (`preparations`); after the last one, checks the promises below the heading. Skips the blocks of `NOT_RUN`.
+ */
 async function follow(blocks: readonly Block[], context: Context): Promise<void> {
   for (const [index, { heading, line, commands }] of blocks.entries()) {
-    if (blocks[index - 1]?.heading !== heading) await preparations[heading]?.(context);
+    const isFirst = blocks[index - 1]?.heading !== heading;
+    const isLast = blocks[index + 1]?.heading !== heading;
+    if (isFirst) await preparations[heading]?.(context);
     const reason = NOT_RUN[heading];
     say(`line ${line}, ${heading}${reason === undefined ? "" : `: not run: ${reason}`}`);
     if (reason === undefined) {
@@ -48,7 +54,7 @@ async function follow(blocks: readonly Block[], context: Context): Promise<void>
         throw new Error(`docs/containers.md:${line}`, { cause: error });
       });
     }
-    if (blocks[index + 1]?.heading === heading) continue;
+    if (!isLast) continue;
     for (const [promise, holds] of Object.entries(promises[heading] ?? {})) {
       await holds(context);
       say(`        ${promise}`);

@@ -108,11 +108,12 @@ export async function startSigningAuthority(
 }
 
 const ACME_NAME = "acme-v02.api.letsencrypt.org";
+/** The ports that pebble uses by default: for ACME, and for its own root certificate. */
 const [ACME_PORT, ROOTS_PORT] = [14_000, 15_000];
 /** Accepts any certificate, because pebble is called by its IP address, which its certificate does not contain. */
 const trustAny = new Agent({ rejectUnauthorized: false });
 
-/** Returns pebble's root certificate, which it creates at each start. */
+/** Returns pebble's root certificate, which it creates at each start. Waits up to 10 s until pebble answers. */
 async function rootOf(url: string): Promise<string> {
   for (let tries = 0; ; tries++) {
     try {

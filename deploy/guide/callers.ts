@@ -26,7 +26,8 @@ export class Callers {
   }
 
   /**
-   * Returns callers that trust the certificates of the nodes. @param administrator the machine with the page's own authority
+   * Returns callers that trust the certificates of the nodes.
+   * @param administrator the machine with the authority that the page has its reader make
    * @param root the root of the public certificates
    */
   static async trusting(administrator: Machine, root: string): Promise<Callers> {

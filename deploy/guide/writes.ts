@@ -1,4 +1,7 @@
-/* Simulates an operator's backend that creates up to ten stations a second, and records which of them were acknowledged. */
+/*
+ * Simulates an operator's backend that creates up to ten stations a second, and records which of them were acknowledged.
+ * database-checks.ts uses it to check that a promotion or a recovery of the database loses no acknowledged write.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Callers } from "./callers.ts";
 
@@ -7,6 +10,9 @@ interface Write {
   readonly sentAt: Date;
   readonly answeredAt: Date;
 }
+
+/** Milliseconds between two writes, and between two looks at whether one was acknowledged. */
+const INTERVAL_MS = 100;
 
 /** The writes of a simulated backend. They begin at once, and go on until `stop`. */
 export class Writes {
@@ -23,7 +29,10 @@ export class Writes {
     this.#loop = this.#write();
   }
 
-  /** Creates stations. Their ids are sorted after those of the city, so the first page of the list stays the same. */
+  /**
+   * Creates stations, by turns at both nodes of the service. Their ids are sorted after those of the city, so the first page
+   * of the list stays the same.
+   */
   async #write(): Promise<void> {
     const run = Date.now().toString(36);
     let number = 0;
@@ -32,6 +41,7 @@ export class Writes {
       const station = { id: `walk-${run}-${number}`, name: "A station of the walk", lat: 40.7, lon: -74 };
       const sentAt = new Date();
       const node = number % 2 === 0 ? "a" : "b";
+      // Status 0 means, as in `Answer`, that there was no response.
       const failed = (error: unknown) => ({ status: 0, body: String(error) });
       const { status, body } = await this.#callers
         .post(node, "/operator/v1/stations", this.#key, { items: [station] })
@@ -40,22 +50,27 @@ export class Writes {
       if (results?.[0]?.outcome === "created")
         this.acknowledged.push({ id: station.id, sentAt, answeredAt: new Date() });
       else this.failures.push(`${sentAt.toISOString()} ${node}: ${status} ${JSON.stringify(body)}`);
-      await wait(100);
+      await wait(INTERVAL_MS);
     }
   }
 
-  /** The longest period, in milliseconds, without an acknowledged write. */
+  /** The longest period, in milliseconds, between two successive acknowledgements. At least one write is acknowledged. */
   get longestGapMs(): number {
     const times = this.acknowledged.map(({ answeredAt }) => answeredAt.getTime());
-    return Math.max(...times.map((time, index) => time - (times[index - 1] ?? time)));
+    const gaps = times.map((time, index) => {
+      const previous = times[index - 1] ?? time;
+      return time - previous;
+    });
+    return Math.max(...gaps);
   }
 
   /** Waits until a write that is sent after this call is acknowledged. */
   async untilAcknowledged(timeoutMs: number): Promise<void> {
     const begin = new Date();
-    for (const end = performance.now() + timeoutMs; !this.acknowledged.some(({ sentAt }) => sentAt > begin);) {
+    const end = performance.now() + timeoutMs;
+    while (!this.acknowledged.some(({ sentAt }) => sentAt > begin)) {
       if (performance.now() > end) throw new Error(`no write succeeds: ${this.failures.at(-1)}`);
-      await wait(100);
+      await wait(INTERVAL_MS);
     }
   }
 
