@@ -95,6 +95,7 @@ function pageItems(memberships: readonly Membership[], all: readonly Membership[
       detail: membershipName(membership),
     })),
   );
+  // A page whose path has a parameter (`:`) cannot be opened without a value for it.
   const personal = pages.filter(({ audience, path }) => audience === "person" && !path.includes(":"));
   return [...own, ...personal.map(({ path, title }) => ({ address: path, title, detail: "Yours" }))];
 }

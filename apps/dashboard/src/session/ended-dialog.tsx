@@ -11,7 +11,10 @@ import { adoptSession } from "./session.ts";
  */
 export function EndedDialog({ personId }: { readonly personId: string }) {
   useEffect(() => {
-    const look = () => void (document.visibilityState === "visible" && goOn(personId));
+    const look = () => {
+      if (document.visibilityState !== "visible") return undefined;
+      return void goOn(personId);
+    };
     addEventListener("focus", look);
     addEventListener("visibilitychange", look);
     return () => {

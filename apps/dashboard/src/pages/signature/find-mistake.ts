@@ -57,7 +57,7 @@ async function issueOf({ header, body, secret, clock }: Verified): Promise<strin
 
 /** A change that may make the signature fit. A part that is undefined stays as it was pasted. */
 interface Change {
-  /** What the mistake was, if the signature fits then. */
+  /** The text for the reader if the signature fits after this change. */
   readonly message: string;
   readonly body?: string | undefined;
   readonly secret?: string;
@@ -113,7 +113,7 @@ function compactJson(body: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-/** Returns the text that the body is as a JSON string; undefined: it is none. */
+/** Returns the content of a body that is a quoted JSON string; undefined: the body is not such a string. */
 function unquotedJson(body: string): string | undefined {
   const value = parsedJson(body);
   return typeof value === "string" ? value : undefined;

@@ -7,7 +7,7 @@ import { type Finding, findMistake } from "./find-mistake.ts";
 import "./signature.css";
 
 interface SignatureDebuggerProps {
-  /** The initial values of the form. */
+  /** The initial values of the form: those of a delivery that was sent. Omitted: the fields begin empty. */
   readonly header?: string;
   readonly body?: string;
 }
