@@ -64,11 +64,13 @@ function valueOf({ metric, stream }: Threshold, findings: Findings): number | un
   const count = COUNTS[metric];
   if (count !== undefined) return count(findings);
   const [, kind = "response-", percentile = ""] = LATENCY.exec(metric) ?? [];
+  // The findings name percentiles by their number, and the maximum `100`.
   const name = percentile === "max" ? "100" : percentile.slice(1);
   if (kind === "webhook-") return findings.webhooks?.occurredToReceived.percentiles[name];
   const latency =
     stream === undefined ? findings.latency : findings.streams.find((each) => each.name === stream)?.latency;
-  return latency?.[kind.slice(0, -1) as "response" | "service" | "lag"].percentiles[name];
+  const time = kind.replace("-", "") as "response" | "service" | "lag";
+  return latency?.[time].percentiles[name];
 }
 
 function isWithin(value: number, { comparison, bound }: Threshold): boolean {
