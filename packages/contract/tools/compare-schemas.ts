@@ -45,7 +45,7 @@ export function unchangedSchemas(before: Schemas, after: Schemas): ReadonlySet<s
   for (let size = -1; size !== unchanged.size;) {
     size = unchanged.size;
     for (const name of unchanged)
-      if (!referencesIn(JSON.stringify(before[name])).every((other) => unchanged.has(other))) unchanged.delete(name);
+      if (referencesIn(JSON.stringify(before[name])).some((other) => !unchanged.has(other))) unchanged.delete(name);
   }
   return unchanged;
 }
@@ -164,6 +164,7 @@ function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
   if (!isTaken && given["type"] === "null" && sender === "service") return ["it may be null from now on"];
   if (!isTaken && !(takenType === "number" && given["type"] === "integer")) rules.push(changed("type"));
   if (Array.isArray(taken["enum"])) {
+    // undefined: `given` allows any value.
     const values = Array.isArray(given["enum"]) ? (given["enum"] as unknown[]) : undefined;
     if (values?.every((value) => (taken["enum"] as unknown[]).includes(value)) !== true) rules.push(changed("enum"));
   }
@@ -174,6 +175,7 @@ function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
   for (const [keyword, side] of bounds) {
     const [limit, bound] = [taken[keyword], given[keyword]];
     if (typeof limit !== "number") continue;
+    // Without a bound, or with a wider one, `given` allows values beyond the limit.
     if (typeof bound !== "number" || (bound - limit) * side < 0) rules.push(changed(keyword));
   }
   return rules;
@@ -192,11 +194,11 @@ const bounds: readonly (readonly [string, 1 | -1])[] = [
 ];
 
 /** Tells whether a schema allows none of the values that `not: { enum }` excludes. */
-function isExcluded(given: Schema, { enum: left }: Schema): boolean {
-  const out = (left as unknown[] | undefined) ?? [];
-  if (Array.isArray(given["enum"])) return !given["enum"].some((value) => out.includes(value));
-  const own = ((given["not"] as Schema | undefined)?.["enum"] as unknown[] | undefined) ?? [];
-  return out.every((value) => own.includes(value));
+function isExcluded(given: Schema, { enum: names }: Schema): boolean {
+  const excluded = (names as unknown[] | undefined) ?? [];
+  if (Array.isArray(given["enum"])) return !given["enum"].some((value) => excluded.includes(value));
+  const excludedByGiven = ((given["not"] as Schema | undefined)?.["enum"] as unknown[] | undefined) ?? [];
+  return excluded.every((value) => excludedByGiven.includes(value));
 }
 
 /** Compares the fields of objects: those that are gone, those that must now be there, and the values of the others. */

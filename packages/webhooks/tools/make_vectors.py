@@ -44,11 +44,13 @@ EMPTY_KEY = hmac.new(b"", f"{NOW}.{BODY}".encode(), hashlib.sha256).hexdigest()
 
 
 def case(name, body=BODY, header=None, secrets=(SECRET,), now=NOW, **more):
+    """Returns a vector. Without a header, it has the right one for the body."""
     return {"name": name, "secrets": list(secrets), "header": header_of(body) if header is None else header,
             "body": body, "now": now, **more}
 
 
 def bad(reason, name, *args, **kwargs):
+    """Returns a vector that a verifier rejects with the error code `reason`."""
     return case(name, *args, reason=reason, **kwargs)
 
 
