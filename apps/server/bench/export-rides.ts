@@ -64,10 +64,15 @@ async function measure({ directory, connectionString, format, privacy }: Measure
   let answer = "";
   child.stdout.on("data", (chunk: Buffer) => (answer += chunk.toString()));
   const exited = once(child, "close");
-  let [peak, isOver] = [0, false];
+  let peakMiB = 0;
+  let isOver = false;
   const watched = (async () => {
-    // The memory of a process that has ended is NaN.
-    for (; !isOver; await sleep(50)) peak = Math.max(peak, (await memoryMiB(child.pid ?? 0)) || 0);
+    while (!isOver) {
+      const memory = await memoryMiB(child.pid ?? 0);
+      // The memory of a process that has ended is NaN.
+      if (memory > peakMiB) peakMiB = memory;
+      await sleep(50);
+    }
   })();
   await exited;
   isOver = true;
@@ -78,7 +83,6 @@ async function measure({ directory, connectionString, format, privacy }: Measure
   const { size } = await stat(join(out, file?.name ?? ""));
   const share = `${file?.rows ?? 0} rows, ${result.merged ?? 0} of them by region`;
   const speed = `${seconds.toFixed(0)} s, ${Math.round(RIDES / seconds)} rides/s`;
-  say(
-    `${format} ${privacy}: ${share}, ${(size / 1e6).toFixed(0)} MB, ${speed}, at most ${Math.round(peak * 1.048576)} MB of memory`,
-  );
+  const peakMb = Math.round((peakMiB * 2 ** 20) / 1e6);
+  say(`${format} ${privacy}: ${share}, ${(size / 1e6).toFixed(0)} MB, ${speed}, at most ${peakMb} MB of memory`);
 }

@@ -16,6 +16,7 @@ import { describeMachine, inDirectory, say } from "./processes.ts";
 
 const MANIFEST = join(import.meta.dirname, "../../../package.json");
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
+/** Time for which the service is at rest before its memory is measured. 0: does not measure memory. */
 const IDLE_SECONDS = Number(process.env["BENCH_IDLE_SECONDS"] ?? 10);
 const LOAD_SECONDS = Number(process.env["BENCH_LOAD_SECONDS"] ?? 15);
 /** Requests at once under load. */
@@ -24,11 +25,11 @@ const CONNECTIONS = 32;
 const PAST_INTERVAL_MS = 5_000;
 /** After this time a start counts as failed. */
 const READY_TIMEOUT_MS = 60_000;
-/** The command that `pnpm bikeshare` runs: `node`, its options and the program. */
 const manifest = z
   .object({ scripts: z.object({ bikeshare: z.string() }) })
   .parse(JSON.parse(await readFile(MANIFEST, "utf8")));
-const [, ...WORDS] = manifest.scripts.bikeshare.split(" ");
+/** The options of Node.js and the program, as `pnpm bikeshare` runs them after the word `node`. */
+const [, ...NODE_ARGUMENTS] = manifest.scripts.bikeshare.split(" ");
 
 /** The paths that are read under load. */
 const PATHS = [
@@ -99,14 +100,14 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   const port = await findFreePort();
   const env = { ...process.env, ...SETTINGS, DATA_DIR: dataDir, PORT: String(port) };
   const begun = performance.now();
-  const child = spawn(process.execPath, [...WORDS, command], {
+  const child = spawn(process.execPath, [...NODE_ARGUMENTS, command], {
     cwd: dirname(MANIFEST),
     env,
     stdio: ["ignore", "ignore", "inherit"],
   });
   const exited = once(child, "exit");
   const pid = child.pid;
-  if (pid === undefined) throw new Error(`${WORDS.join(" ")} cannot be started`);
+  if (pid === undefined) throw new Error(`${NODE_ARGUMENTS.join(" ")} cannot be started`);
   const base = `http://127.0.0.1:${port}`;
   const kill = async () => {
     running.delete(pid);
@@ -148,11 +149,14 @@ function killIfRunning(pid: number): void {
 /** Waits until the demo city has its whole past, which `start` writes while it serves. */
 async function untilPastIsWritten({ base }: Running, key: string): Promise<void> {
   const headers = { authorization: `Bearer ${key}` };
-  for (let [pages, before] = [0, -1]; pages === 0 || pages !== before;) {
-    await sleep(PAST_INTERVAL_MS);
-    before = pages;
+  const countPages = async () => {
     const answer = await fetch(`${base}/v1/rides?limit=200`, { headers });
-    pages = z.object({ total_pages: z.number() }).parse(await answer.json()).total_pages;
+    return z.object({ total_pages: z.number() }).parse(await answer.json()).total_pages;
+  };
+  let before = 0;
+  for (let pages = await countPages(); pages !== before; pages = await countPages()) {
+    before = pages;
+    await sleep(PAST_INTERVAL_MS);
   }
 }
 
@@ -161,6 +165,7 @@ async function untilPastIsWritten({ base }: Running, key: string): Promise<void>
  * responses per second and processor time of the latter.
  */
 async function measureMemory(dataDir: string): Promise<void> {
+  // `start` makes the demo city and its key; `serve` then serves the city without simulated rides.
   const demo = await start("start", "start", dataDir);
   const key = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
   await untilPastIsWritten(demo, key);
@@ -170,7 +175,8 @@ async function measureMemory(dataDir: string): Promise<void> {
   say(`idle after ${IDLE_SECONDS} s: ${described(await memoryOf(service.pid))}`);
   const cpuBefore = await cpuMicroseconds(service.pid);
   const reading = saturate({ base: service.base, paths: PATHS, keys: [key] }, CONNECTIONS, LOAD_SECONDS);
-  let [isOver, worst] = [false, { node: 0, postgres: 0 }];
+  let isOver = false;
+  let worst: Memory = { node: 0, postgres: 0 };
   const watching = (async () => {
     while (!isOver) {
       const { node, postgres } = await memoryOf(service.pid);

@@ -63,7 +63,9 @@ async function makeKey(connectionString: string) {
   const context = openContext(connectionString, { maxConnections: 1 });
   const { id: partnerId } = await createPartner(context, SYSTEM_ID, `Partner ${context.clock()}`);
   const issued = await issueKey(context, {
-    ...{ systemId: SYSTEM_ID, kind: "live", partnerId, rateLimit: NO_LIMIT },
+    systemId: SYSTEM_ID,
+    partnerId,
+    rateLimit: NO_LIMIT,
     scopes: ["stations:read"],
   });
   return {

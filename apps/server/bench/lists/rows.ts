@@ -29,6 +29,7 @@ const EVENT_DAYS = ["2026-01-01", "2026-01-02", "2026-01-03"];
  */
 export const random = (digits: number) => `('x' || substr(md5(i::text), ${digits}, 6))::bit(24)::int / 16777216.0`;
 
+/** Returns SQL that stores the length of a list, as the service does for bikes and stations. */
 const counted = (list: string, rows: number) =>
   `insert into list_counts (system_id, list, slot, n) values ('main', '${list}', 0, ${rows})`;
 

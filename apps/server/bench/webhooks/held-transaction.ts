@@ -70,6 +70,7 @@ async function measureRates(
   const feeding = feed(world, (systemId) => dispatcher.wake(systemId), stop.signal);
   const rates: number[] = [];
   try {
+    // Leaves the beginning out of the measurement, until deliveries flow.
     await wait(2_000);
     for (let part = 0; part < PARTS; part++) {
       const [before, from] = [await count(), performance.now()];
@@ -81,6 +82,7 @@ async function measureRates(
   } finally {
     stop.abort();
     await feeding;
+    // Sends the rest, so that the next phase begins with an empty queue.
     while ((await waitingDeliveries(world)) > 0) await wait(100);
     await dispatcher.close();
     await release();
