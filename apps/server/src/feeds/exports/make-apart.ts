@@ -40,6 +40,7 @@ export async function makeExportApart({ onProgress, signal, ...options }: MakeOp
   try {
     return await promise;
   } catch (error) {
+    // Before the draft is deleted, because a running thread would go on writing it.
     await thread.terminate();
     await rm(draftOf(options), { force: true });
     throw error;

@@ -41,12 +41,12 @@ export interface CityClock {
 
 /** Creates the clock of a city. @throws UnknownTimeZone */
 export function cityClock(timeZone: string): CityClock {
-  const ask = zoneOffsets(timeZone);
+  const findOffset = zoneOffsets(timeZone);
   // Caches the offset of each quarter of an hour, because zones change their offset only at whole quarters in UTC.
   const known = new Map<number, number>();
   const offsetAt = (instant: number): number => {
     const quarter = Math.floor(instant / COARSE_MS);
-    const offset = known.get(quarter) ?? ask(instant);
+    const offset = known.get(quarter) ?? findOffset(instant);
     known.set(quarter, offset);
     return offset;
   };

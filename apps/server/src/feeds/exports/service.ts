@@ -97,7 +97,8 @@ export async function monthInSystem(db: QueryRunner, systemId: string, instant: 
 /** Requires a privacy level for rides, and none for other kinds. @throws ServiceError */
 function requireFittingPrivacy({ kind, privacy }: ExportChoice): void {
   const needsPrivacy = kind === "rides";
-  if (needsPrivacy !== (privacy !== null)) throw serviceError("invalid_parameter", "exportPrivacy");
+  const hasPrivacy = privacy !== null;
+  if (needsPrivacy !== hasPrivacy) throw serviceError("invalid_parameter", "exportPrivacy");
 }
 
 /**
@@ -112,7 +113,8 @@ export async function requestExport(
 ): Promise<StoredExport> {
   requireFittingPrivacy(choice);
   const needsMonth = choice.kind !== "stations";
-  if (needsMonth !== (month !== null)) throw serviceError("invalid_parameter", "exportMonth");
+  const hasMonth = month !== null;
+  if (needsMonth !== hasMonth) throw serviceError("invalid_parameter", "exportMonth");
   const id = context.ids.next("export");
   return context.db.transaction(async (tx) => {
     await requireBegunMonth({ ...context, db: tx }, systemId, month);
@@ -279,6 +281,7 @@ export async function listPartnersExports(
   request: PageRequest<string>,
   show: (stored: FinishedExport) => object,
 ): Promise<Page<string>> {
+  // Reads one more file than the page has: with it, there is a next page.
   const rows = await listSharedExports(db, systemId, filters, { ...startOf(request), limit: request.limit + 1 });
   const shown = rows.slice(0, request.limit);
   return {

@@ -6,6 +6,11 @@ import type { Column, Value } from "./file-writer.ts";
 import type { Period } from "./months.rules.ts";
 import { readStationChanges, readStations, type StationRecord } from "./queries.ts";
 
+/*
+ * Makes the rows of two kinds of exported files, stations and changes of stations, and names the places of rides for the
+ * third kind (make-file.ts).
+ */
+
 /** The start or the end of a ride as an exported file names it: a station or a region. */
 export interface ShownPlace {
   /** The station's id; null for a region, and outside a station. */
