@@ -3,6 +3,11 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
+/*
+ * The statements for the operator's side of agencies: their settings, and the counts and months that the console shows.
+ * queries.ts has the statements for what agencies read.
+ */
+
 /** The settings of an agency that the operator can change. */
 export type AgencySettings = Pick<
   Tables["agencies"],
@@ -76,8 +81,8 @@ export interface StateRow {
   readonly lon: number | null;
 }
 
-// A vehicle is where its last event happened, or else at the station of that event. $2: whether to group by position
-// too.
+// A vehicle is where its last event happened, or else at the station of that event. $2: whether to group by position, the
+// columns 5 and 6, as well as by state. `joinType` joins the description of the vehicle's type, which `FORM_FACTOR` reads.
 const countStates = statement(
   "mds.countStates",
   `select state, count(*)::int as vehicles, count(*) filter (where lat is null)::int as nowhere,

@@ -88,9 +88,9 @@ function vehiclesIn(
   const there = rows.filter(({ lat, lon }) => lat === null || lon === null || isWithin(lat, lon));
   const sum = (of: readonly StateRow[], name: "vehicles" | "nowhere" | "untyped") =>
     of.reduce((total, row) => total + row[name], 0);
-  const states = [...Map.groupBy(there, ({ state }) => state)].map(([state, its]) => ({
+  const states = [...Map.groupBy(there, ({ state }) => state)].map(([state, inState]) => ({
     state,
-    vehicles: sum(its, "vehicles"),
+    vehicles: sum(inState, "vehicles"),
   }));
   return {
     states: states.sort((a, b) => b.vehicles - a.vehicles || a.state.localeCompare(b.state, "en")),

@@ -126,6 +126,7 @@ async function sendHour<Row>(
   const read = { endpoint: path, hour: new Date(hour).toISOString() };
   const record = () => recordRead(context, agency, callerOf(request).key.id, read);
   // `as never`: the body is sent as it is, without a check by the contract's schema; tests do that.
+  // HEAD takes no place among the responses, because no records are sent.
   if (request.method === "HEAD") {
     await record();
     return { status: 200 as const, body: "" as never };

@@ -104,27 +104,26 @@ export interface AgencyEvent {
 export function agencyEvents(event: MovedEvent, isWithin: Jurisdiction): readonly AgencyEvent[] {
   const within = ({ lat, lon }: Position) => lat === null || lon === null || isWithin(lat, lon);
   const { vehicle_state: state, event_type: type, from_state: before, from_lat, from_lon, at } = event;
-  // Whether the vehicle is within the boundary now, and whether it was at its previous event.
   const isIn = within(event);
-  const wasIn = before === null ? isIn : within({ lat: from_lat, lon: from_lon });
   const same: AgencyEvent = { state, type, at };
-  if (wasIn === isIn || before === null) return isIn ? [same] : [];
+  const hasCrossed = before !== null && within({ lat: from_lat, lon: from_lon }) !== isIn;
+  if (!hasCrossed) return isIn ? [same] : [];
   // It was on a trip, and this event belongs to the trip, such as its end.
   const isByTrip = before === "on_trip" && event.ride_id !== null;
   if (isIn) {
-    if (isByTrip) return placed(at, [derivedEvent("on_trip", "trip_enter_jurisdiction"), same]);
+    if (isByTrip) return timed(at, [derivedEvent("on_trip", "trip_enter_jurisdiction"), same]);
     // The vehicle came back without a trip: the operator picked it up outside, and may have brought it in.
-    if (state === "removed") return placed(at, [derivedEvent("removed", "rebalance_pick_up")]);
+    if (state === "removed") return timed(at, [derivedEvent("removed", "rebalance_pick_up")]);
     const rest = pathTo("available", state, type).map((step) => derivedEvent(step.to, step.type));
-    return placed(at, [
+    return timed(at, [
       derivedEvent("removed", "rebalance_pick_up"),
       derivedEvent("available", "provider_drop_off"),
       ...rest,
     ]);
   }
-  if (isByTrip) return placed(at, [derivedEvent("elsewhere", "trip_leave_jurisdiction")]);
+  if (isByTrip) return timed(at, [derivedEvent("elsewhere", "trip_leave_jurisdiction")]);
   const steps: readonly (readonly [MdsToldState, MdsToldType])[] = waysOut[before];
-  return placed(
+  return timed(
     at,
     steps.map(([to, by]) => ({ ...derivedEvent(to, by), isBefore: true })),
   );
@@ -156,7 +155,7 @@ function derivedEvent(state: MdsToldState, type: MdsToldType): Omit<AgencyEvent,
  * Gives events times one millisecond apart, the last event at `at`. The log leaves enough milliseconds after the previous
  * event.
  */
-function placed(at: Date, events: readonly Omit<AgencyEvent, "at">[]): AgencyEvent[] {
+function timed(at: Date, events: readonly Omit<AgencyEvent, "at">[]): AgencyEvent[] {
   const last = events.length - 1;
   return events.map((event, index) => ({ ...event, at: new Date(at.getTime() - (last - index)) }));
 }

@@ -182,7 +182,7 @@ export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "
   readonly event_type: MdsEventType;
 }
 
-// The conditions of one hour, and of a period of several days. That on `happened_on` selects the partitions.
+// The conditions of one hour, and of a period from the day $2 to the day $8. That on `happened_on` selects the partitions.
 const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
 const inDays =
   "e.system_id = $1 and e.happened_on between $2::date and $8::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
@@ -203,7 +203,8 @@ const listLog = (name: string, condition: string, more = "") =>
 const isEvent = "e.event_type <> 'position'";
 const listHour = listLog("mds.listEvents", `${inHour} and ${isEvent}`);
 const listRecent = listLog("mds.listRecentEvents", `${inDays} and ${isEvent}`);
-// `is_under_way` is computed when positions are read, because a position can arrive before the report that its ride started.
+// `is_under_way` tells whether the bike's latest ride that began before the position had not ended by then. It is computed
+// when positions are read, because a position can arrive before the report that its ride started.
 const listHourPoints = listLog(
   "mds.listPoints",
   inHour,

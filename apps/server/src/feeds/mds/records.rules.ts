@@ -11,6 +11,8 @@ import { type Jurisdiction, agencyEvents } from "./jurisdiction.rules.ts";
 import type { UuidNames } from "./names.rules.ts";
 import type { EventRow, PointRow, TripRow, VehicleRow } from "./queries.ts";
 
+/* Turns vehicles, events of the vehicle log, positions and rides into the records of MDS that one agency reads. */
+
 /** The words of MDS for form factors and propulsions. */
 const formFactors = mdsVehicle.shape.vehicle_type.options;
 const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;

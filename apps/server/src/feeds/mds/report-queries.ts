@@ -79,6 +79,7 @@ const keepDay = statement(
    on conflict (system_id, time_zone, day) do update set version = excluded.version, counts = excluded.counts`,
 );
 
+// `joinType` joins the description of the vehicle's type, which `FORM_FACTOR` reads.
 const listShapes = statement(
   "mds.listShapesInOperation",
   `select distinct ${FORM_FACTOR} as form_factor from bikes b

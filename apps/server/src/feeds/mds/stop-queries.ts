@@ -4,6 +4,8 @@ import type { QueryRunner } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
+/* The statements for MDS's stops, which are this service's stations. */
+
 const columns = columnsOfTable("stations").only(
   "id",
   "name",
@@ -46,6 +48,8 @@ interface StoppedVehicle {
 const states = STATES_IN_DOCK.map((state) => `'${state}'`).join(", ");
 /** The condition for a station that agencies see: neither the operator nor its feed has removed it. */
 const isThere = "s.status <> 'removed' and s.offline_reason is distinct from 'removed_from_source'";
+// `vehicles` is null unless the station's counters are `operated`, which means that this service counts its bikes itself.
+// `joinType` joins the description of a bike's type, which `FORM_FACTOR` reads.
 const select = `select ${columns.list("s")}, case when s.counters = 'operated' then (
      select coalesce(json_agg(json_build_object('id', b.id, 'vehicle_state', b.vehicle_state,
        'form_factor', ${FORM_FACTOR}, 'is_logged', b.last_event is not null) order by b.id), '[]')
