@@ -9,7 +9,7 @@ import {
 } from "@bikeshare/contract";
 import { isObject } from "../gbfs/values.ts";
 
-// The form that each kind of value must have in each version of GBFS.
+// The form that each kind of value must have in each version of GBFS. structure.rules.ts checks the values of a feed by it.
 
 /** The beginning of GBFS, in seconds since 1970. From GBFS 1.1 on, no timestamp may be earlier. */
 export const EARLIEST_SECONDS = 1_450_155_600;
@@ -36,14 +36,16 @@ const stringLike = (expected: string, pattern: RegExp, since?: GbfsVersion) =>
   stringKind(expected, (text) => pattern.test(text), since);
 
 /**
- * Matches a scheme, a host and a path, a query and a fragment. Other characters must be percent-encoded. Accepts
- * brackets around an IPv6 host alone, as the official schemas do.
+ * Matches a scheme, a host and a path, a query and a fragment. Something other than a query or a fragment must follow the
+ * scheme. Other characters must be percent-encoded. Accepts brackets around an IPv6 host alone, as the official schemas do.
  */
 const URI =
   /^[a-z][a-z0-9+.-]*:(?![?#]|$)(?:\/\/\[[0-9a-f:.]+\])?(?:[a-z0-9\-._~!$&'()*+,;=:@/]|%[0-9a-f]{2})*(?:\?(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?(?:#(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*)?$/i;
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
+/** Matches a time in RFC 3339 with any offset. `isDate` checks its date. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}[t ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
+/** Matches a time in RFC 3339 without a fraction of a second. */
 const WHOLE_SECONDS = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[+-]\d{2}:\d{2}|Z)$/;
 
 function isDate(text: string): boolean {

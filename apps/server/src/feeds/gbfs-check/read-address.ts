@@ -285,6 +285,7 @@ async function severalAtATime<Item, Result>(
 ): Promise<Result[]> {
   const results = new Map<number, Result>();
   let next = 0;
+  // Each worker takes the next item that none has taken, until all are taken.
   const worker = async () => {
     for (let index = next++; index < items.length; index = next++) {
       const item = items[index];

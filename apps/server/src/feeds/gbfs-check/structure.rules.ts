@@ -21,7 +21,7 @@ import { EARLIEST_SECONDS, expectedForm, typeIn, valueIssue } from "./kinds.rule
 
 /** Checks the fields of every document against the table of fields (`gbfsFeeds`) in the version of the feed set. */
 export function checkStructure(set: FeedSet, log: FindingLog): void {
-  for (const document of set.documents) new Walk(set.version, document, log).document();
+  for (const document of set.documents) new DocumentCheck(set.version, document, log).run();
 }
 
 /** Where a value is in the document. */
@@ -42,7 +42,7 @@ interface VersionField {
 }
 
 /** Checks one document. An object is closed if its schema allows no other fields. */
-class Walk {
+class DocumentCheck {
   /** The fields of each kind of object in this version, by their names in it, computed once. */
   readonly #fields = new Map<Fields, ReadonlyMap<string, VersionField>>();
   readonly #version: GbfsVersion;
@@ -56,7 +56,7 @@ class Walk {
   }
 
   /** Checks the whole document, and adds what is wrong to the log. */
-  document(): void {
+  run(): void {
     const { name, content, data } = this.#document;
     const version = this.#version;
     this.#envelope(content);
