@@ -59,6 +59,7 @@ const setSecret = statement(
   "keyRotation.setSecret",
   "update webhook_secrets set encrypted = $4 where system_id = $1 and endpoint_id = $2 and id = $3",
 );
+// `^@`: begins with.
 const countSecrets = statement(
   "keyRotation.countSecrets",
   `select count(*) as n from webhook_secrets

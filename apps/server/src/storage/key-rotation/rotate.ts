@@ -206,6 +206,10 @@ export async function countLeft(db: Database, secrets: AllSecrets): Promise<numb
   return left + (await countApps(db, createTokenCipher(secrets.webhookKeys, SIGN_IN_PURPOSE)));
 }
 
+/**
+ * Counts the authenticator apps whose secret an old key encrypted. Decrypts each one, because the database cannot tell whether
+ * a key of the file decrypts it.
+ */
 async function countApps(db: Database, tokens: TokenCipher): Promise<number> {
   let left = 0;
   for (let after = ""; ;) {

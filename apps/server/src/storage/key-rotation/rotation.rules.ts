@@ -57,11 +57,12 @@ export function withoutOldKeys({ rotation: _ended, ...file }: SecretsFile): Secr
   return { ...file, cursor_keys: file.cursor_keys.slice(0, 1), webhook_keys: (file.webhook_keys ?? []).slice(0, 1) };
 }
 
-/** Returns an id that no key has: one byte, the next after the highest where possible. */
+/** Returns an id that no key has: one byte, the next after the highest where possible; after 255, begins again at 0. */
 function unusedId(keys: readonly Key[]): number {
   const used = new Set(keys.map(({ id }) => id));
-  const next = Array.from({ length: 256 }, (_, offset) => (Math.max(...used, 0) + 1 + offset) % 256);
-  const free = next.find((id) => !used.has(id));
+  const highest = Math.max(...used, 0);
+  const candidates = Array.from({ length: 256 }, (_, index) => (highest + 1 + index) % 256);
+  const free = candidates.find((id) => !used.has(id));
   if (free === undefined)
     throw new Error("The secrets file has 256 keys already. Remove those that are no longer needed.");
   return free;

@@ -1,5 +1,10 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hash } from "node:crypto";
 
+/*
+ * Encrypts what this service gives out or stores and must not be readable: cursors, download links and other tokens
+ * (`createTokenCipher`), and stored secrets such as those of webhooks (`createTextCipher`).
+ */
+
 const ALGORITHM = "aes-256-gcm";
 /** An encrypted text begins with its nonce and ends with the tag that proves that nobody has changed it. */
 const NONCE_BYTES = 12;
