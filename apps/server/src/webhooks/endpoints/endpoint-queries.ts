@@ -207,7 +207,8 @@ const WITH_PLACES = `(
        from (select name, partner_id, occurred_at, split_part(name, '.', 1) as kind, data::json as json from looked) as read) as about
      offset 0)`;
 
-// The row without a name counts all events that were read.
+// `IS_FOR_ENDPOINT` compares the row `event` with the row `endpoint`, here the settings that are previewed, in place of a row
+// of `webhook_endpoints`. The row of the result without a name counts all events that were read.
 const pastEvents = statement(
   "endpoints.pastEvents",
   `with looked as materialized (

@@ -414,6 +414,7 @@ export async function resumeEndpoint(
     const partner = await holdPartner(tx, systemId, partnerId);
     const before = await lockExistingEndpoint(tx, scope);
     requireOwnPause(before, by);
+    // A partner that was removed meanwhile is undefined here. Its endpoints were removed with it, so the lock has rejected it.
     if (partner?.suspended_at instanceof Date) throw suspended(partnerId);
     const resumed = await resumeLocked(context, tx, systemId, before);
     if (!sendsHeld) return resumed;

@@ -59,6 +59,7 @@ export async function replaceThresholds(
   if (rows.length > 0) await tx.query(insert, [systemId, JSON.stringify(rows)]);
 }
 
+// Here and below, `MATCHES_STATION` compares the row `threshold` with the row `station`.
 const countWatched = statement(
   "thresholds.countWatched",
   `select count(*) as n from ${fields.recordset(2, "threshold")}
