@@ -85,7 +85,8 @@ const ofAnswers = statement(
    select count(*) as n from forgotten`,
 );
 // The details of a refused request are deleted as a whole: queries and messages may hold an id in any form. $3 and $4 are
-// the reference as `redactTarget` of request-log/refused-details.rules.ts writes it: in a query, and in a path.
+// the reference as `redactTarget` of request-log/refused-details.rules.ts writes it: in a query, and in a path. The appended
+// separators let the last value of a query, and the last part of a path, match too.
 const ofRequests = statement(
   "forget.requests",
   `with forgotten as (

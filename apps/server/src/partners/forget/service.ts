@@ -18,7 +18,7 @@ import {
 
 /** Maximum number of passes over all tables. A later pass changes rows that were written during an earlier one. */
 const MAX_PASSES = 3;
-/** Time after which processes have written what they had in memory, except webhooks. The request log waits for a second. */
+/** Time after which processes have written what they had in memory, except webhooks. The request log is written each second. */
 const WRITE_DELAY_MS = 2_000;
 /** Milliseconds between two checks of the webhooks under way. */
 const POLL_INTERVAL_MS = 500;
@@ -74,7 +74,7 @@ export async function forgetRider(
   };
   // Erases twice: first what is stored, then what processes had in memory and have written meanwhile.
   await erase();
-  const isOver = await untilWritten(context, systems);
+  const isWritten = await untilWritten(context, systems);
   const left = await erase();
   // The reference itself is not recorded: that would keep it.
   await db.transaction((tx) =>
@@ -84,7 +84,7 @@ export async function forgetRider(
     throw new Error(
       `The reference is still in ${left.join(", ")}, where it may have been written meanwhile: run the command again.`,
     );
-  if (!isOver)
+  if (!isWritten)
     throw new Error(
       "The reference was removed, but webhooks that may name it are still being sent, and are logged afterwards: run the command again in a minute, while a worker runs.",
     );
@@ -142,8 +142,8 @@ async function untilWritten({ db, sleep }: ForgetContext, systems: readonly stri
   for (let poll = 0; underWay.length > 0 && poll < MAX_POLLS; poll++) {
     await sleep(POLL_INTERVAL_MS);
     // Later attempts do not count: they carry payloads from which the reference was removed.
-    const now = new Set(await listClaims());
-    underWay = underWay.filter((claim) => now.has(claim));
+    const current = new Set(await listClaims());
+    underWay = underWay.filter((claim) => current.has(claim));
   }
   return underWay.length === 0;
 }
