@@ -129,6 +129,7 @@ async function examine(context: CliContext): Promise<Result> {
     const server = await context.openDatabaseAsIs();
     try {
       const found = await checkDatabase({ ...server, config, clock, machine });
+      // The same results, marked as acknowledged where the database says so.
       machine = found.machine;
       return found.database;
     } finally {

@@ -34,7 +34,7 @@ export interface SessionRow extends RowOf<typeof kept> {
 
 // Searches all systems, because a cookie does not name one. The holder of an account with an unproved address may be
 // anybody, and so has no rights of the operator. A partner that is suspended in its live system (`home`) is suspended in its
-// sandbox.
+// sandbox. `m` has a row for each membership, and a second one for the sandbox of the membership's partner.
 const byHash = statement(
   "sessions.byHash",
   `select ${kept.list("s")}, p.email, p.name,

@@ -99,7 +99,7 @@ function collectSections(tokens: ReturnType<Marked["lexer"]>, sections: Section[
   }
 }
 
-/** Removes the marks of Markdown, as far as the search needs it. */
+/** Removes the marks of Markdown, as far as the search needs it: link targets, fences of code, and single marks. */
 function plain(text: string): string {
   return text
     .replaceAll(/\]\([^)]*\)/g, " ")
