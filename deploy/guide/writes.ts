@@ -1,5 +1,6 @@
 /*
- * Simulates an operator's backend that creates up to ten stations a second, and records which of them were acknowledged.
+ * Simulates an operator's backend that creates up to ten stations a second, and records which of them were acknowledged. It
+ * runs during the walk (walk.ts), which follows the pages of the guide.
  * database-checks.ts uses it to check that a promotion or a recovery of the database loses no acknowledged write.
  */
 import { setTimeout as wait } from "node:timers/promises";
