@@ -62,6 +62,7 @@ export async function measure(options: MeasureOptions): Promise<RunResult> {
   };
 }
 
+/** Returns the plan of a run. `world`: the stations and bikes that the service has, from which requests choose. */
 function planOf({ service, profile, settings }: MeasureOptions): Plan {
   const { url, operatorKey, world } = service;
   const { mode, warmUpMs, seed, workers, connections, checkEvery } = settings;
