@@ -62,12 +62,11 @@ export function jsonTypes(
     if (declaration.kind === "object") objects.set(declaration.schema, declaration.name);
     if (declaration.kind === "names") enums.set(declaration.values, declaration.name);
   }
-  const open = "/** Values of a set that grows: those known today, and any other. */\n" + OPEN;
   const texts = declarations.map((declaration) => declare(declaration, { objects, enums }));
   // The other file declares `Open`, which is imported from there.
   if (imported) return [heading, importOf(imported), ...texts].join("\n\n") + "\n";
   const usesOpen = texts.some((text) => text.includes("Open<"));
-  return [heading, ...(usesOpen ? [open] : []), ...texts].join("\n\n") + "\n";
+  return [heading, ...(usesOpen ? [OPEN] : []), ...texts].join("\n\n") + "\n";
 }
 
 function importOf({ from, declarations }: Imported): string {
@@ -76,8 +75,10 @@ function importOf({ from, declarations }: Imported): string {
   return `import type { ${list} } from "${from}";\n\nexport type { ${list} };`;
 }
 
-/** The declaration of `Open`, the type of an enum value in a response. */
-const OPEN = "export type Open<Known extends string> = Known | (string & {});";
+/** The declaration of `Open`, the type of an enum value in a response, with its comment. */
+const OPEN =
+  "/** Values of a set that grows: those known today, and any other. */\n" +
+  "export type Open<Known extends string> = Known | (string & {});";
 
 function declare(declaration: Declaration, names: Names): string {
   switch (declaration.kind) {

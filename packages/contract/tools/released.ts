@@ -13,6 +13,7 @@ const create = {
   gbfs: createGbfsOpenApiDocument,
 };
 
+/** The documents that are compared: for partners, for the operator's backend, and of the public feeds. */
 export const documentNames = ["partners", "operator", "gbfs"] as const;
 export type DocumentName = (typeof documentNames)[number];
 
