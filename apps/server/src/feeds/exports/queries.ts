@@ -72,6 +72,7 @@ const list = statement(
   "exports.list",
   `select ${listed} from exports where system_id = $1 and ($2::text is null or id < $2) order by id desc limit $3`,
 );
+// A finished file that partners may have, of the kind $2, the month $3 and the format $4; null: of any.
 const isSharedFile = `system_id = $1 and state = 'ready' and is_shared and ($2::text is null or kind = $2)
   and ($3::text is null or month = $3) and ($4::text is null or format = $4)`;
 const listShared = statement(

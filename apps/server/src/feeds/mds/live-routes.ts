@@ -41,30 +41,30 @@ const RECENT_PATH = "/mds/events/recent";
 /** Routes for the present state: vehicles, recent events and stops. */
 export function liveRoutes(context: LiveContext): LiveRoutes {
   // The fields that MDS requires beside a list. `ttl` is 0, because the lists are read anew for each request.
-  const listHeader = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
+  const meta = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
   const ask = (request: FastifyRequest) => agencyOf(context, partnerOf(request));
   return {
     vehicles: async ({ request, reply, query }) => {
       const agency = await ask(request);
       const { rows, links } = await readPage(context, agency, "deployed", query.cursor);
-      return ok(reply, agency, { ...listHeader(), vehicles: deployedOf(rows, agency, context), links });
+      return ok(reply, agency, { ...meta(), vehicles: deployedOf(rows, agency, context), links });
     },
     vehicle: async ({ params, request, reply }) => {
       const agency = await ask(request);
       const vehicles = deployedOf([await vehicleOfDevice(context, agency, params.device_id)], agency, context);
       if (vehicles.length === 0) throw serviceError("not_found", "device");
-      return ok(reply, agency, { ...listHeader(), vehicles });
+      return ok(reply, agency, { ...meta(), vehicles });
     },
     vehiclesStatus: async ({ request, reply, query }) => {
       const agency = await ask(request);
       const { rows, links } = await readPage(context, agency, "statuses", query.cursor);
-      return ok(reply, agency, { ...listHeader(), vehicles_status: statusesOf(rows, agency, context), links });
+      return ok(reply, agency, { ...meta(), vehicles_status: statusesOf(rows, agency, context), links });
     },
     vehicleStatus: async ({ params, request, reply }) => {
       const agency = await ask(request);
       const rows = statusesOf([await vehicleOfDevice(context, agency, params.device_id)], agency, context);
       if (rows.length === 0) throw serviceError("not_found", "device");
-      return ok(reply, agency, { ...listHeader(), vehicles_status: rows });
+      return ok(reply, agency, { ...meta(), vehicles_status: rows });
     },
     recentEvents: async ({ request, reply, query: { start_time: from, end_time: to, cursor } }) => {
       const agency = await ask(request);
@@ -80,15 +80,12 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
     stops: async ({ request, reply }) => {
       const agency = await ask(request);
       const { rows, ...shapes } = await stopsOf(context, agency);
-      return ok(reply, agency, {
-        ...listHeader(),
-        stops: rows.map((row) => stopRecord(row, { ...agency, ...shapes })),
-      });
+      return ok(reply, agency, { ...meta(), stops: rows.map((row) => stopRecord(row, { ...agency, ...shapes })) });
     },
     stop: async ({ params, request, reply }) => {
       const agency = await ask(request);
       const { row, ...shapes } = await stopOfId(context, agency, params.stop_id);
-      return ok(reply, agency, { ...listHeader(), stops: [stopRecord(row, { ...agency, ...shapes })] });
+      return ok(reply, agency, { ...meta(), stops: [stopRecord(row, { ...agency, ...shapes })] });
     },
   };
 }
