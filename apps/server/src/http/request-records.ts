@@ -64,6 +64,7 @@ interface Tally {
 /** Logs the first rejected request of an address or key at once, and later ones as one line a minute with their number. */
 export function createRefusedRequests({ metrics, log, clock }: RefusedRequestsOptions): RefusedRequests {
   const tallies = new Map<string, Tally>();
+  // Written long ago (0 is 1970), so that the first line is due.
   const others: Tally = { who: { others: true }, counts: new Map(), writtenAt: 0 };
 
   const write = (tally: Tally, now: number) => {

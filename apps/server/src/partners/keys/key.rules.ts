@@ -120,7 +120,10 @@ export function exceedingKeys(
   return exceeding;
 }
 
-/** Returns the requests in any 60 s of several keys together: infinitely many if one has no limit of its own. */
+/**
+ * Returns the requests in any 60 s of several keys together: infinitely many if one has no limit of its own, so that every
+ * key within an allowance must have one.
+ */
 function rateOf(keys: readonly Pick<KeyRow, "rate_limit">[]): number {
   return keys.reduce((sum, { rate_limit: rate }) => sum + (rate ?? Infinity), 0);
 }
