@@ -1,6 +1,6 @@
 import { type FactKind, factKinds, type Facts } from "@bikeshare/contract/facts";
 import { expect, test } from "vitest";
-import { draftOf, unreadyOf, valueOf } from "../../src/pages/gbfs/form-values.ts";
+import { draftOf, unreadNumbers, unreadyOf, valueOf } from "../../src/pages/gbfs/form-values.ts";
 import { zonesFrom } from "../../src/pages/gbfs/geojson.ts";
 import { priceInWords } from "../../src/pages/gbfs/price-in-words.ts";
 import { indexOfZone, lookOf, ruleInWords } from "../../src/pages/gbfs/zone-rules.ts";
@@ -55,6 +55,43 @@ test("all required facts that are missing, and all numbers that are none, are fo
   expect(pathsOf({}, {})).toEqual(["name", "currency", "price", "is_taxable", "description"]);
   const drafts = { name: [{ text: "Ride", language: "en" }], price: "two", reservation_price_per_min: "0,1" };
   expect(pathsOf({ currency: "EUR" }, drafts)).toEqual(["price", "is_taxable", "description"]);
+});
+
+test.each([
+  ["2,5", 2.5],
+  ["0,125", 0.125],
+  ["-0,5", -0.5],
+  [",5", 0.5],
+  ["12,50", 12.5],
+  ["1,2345", 1.2345],
+  ["1234,567", 1234.567],
+  ["1.125", 1.125],
+  ["25000", 25_000],
+])("the number %s is read with its decimal comma or point", (typed, number) => {
+  expect(valueOf(factKinds.pricing_plan.price.type, typed)).toBe(number);
+});
+
+test.each(["25,000", "-1,234", "1,234,567", "1,234.5", "1.234,5", "two", "Infinity"])(
+  "%s is refused with how to write a number, and not changed to another one",
+  (typed) => {
+    const published = { name: "Ride", currency: "EUR", is_taxable: true, description: "Ride" };
+    const message = `Cannot be "${typed}": write a number as 25000 or 2.5`;
+    expect(valueOf(factKinds.pricing_plan.price.type, typed)).toBe(typed);
+    expect(unreadyOf(factKinds.pricing_plan, published, { price: typed })).toEqual([{ path: "price", message }]);
+  },
+);
+
+test("a number that cannot be read is found at its own field, also in a list or an object", () => {
+  const plan = factKinds.pricing_plan;
+  const published = { name: "Ride", currency: "EUR", price: 0, is_taxable: true, description: "Ride" };
+  const drafts = { per_min_pricing: [{ start: "" }, { start: "0", rate: "1,000" }], fare_capping: { price: "99,5" } };
+  const message = 'Cannot be "1,000": write a number as 25000 or 2.5';
+  expect(unreadyOf(plan, published, drafts)).toEqual([{ path: "per_min_pricing[1].rate", message }]);
+  const { features } = factKinds.geofencing_zones;
+  const zones = [6, "1,000"].map((speed) => ({ properties: { rules: [{ maximum_speed_kph: speed }] } }));
+  expect(unreadNumbers(features.type, "features", zones)).toEqual([
+    { path: "features[1].properties.rules[0].maximum_speed_kph", message },
+  ]);
 });
 
 test("zones are read from what drawing programs write, and from GBFS", () => {

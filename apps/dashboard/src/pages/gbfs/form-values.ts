@@ -24,6 +24,9 @@ export function draftOf(type: FieldType, value: unknown): unknown {
   }
 }
 
+/** A number whose comma may separate thousands or decimals: 25,000. */
+const AMBIGUOUS = /^[+-]?[1-9]\d{0,2},\d{3}$/;
+
 /** Returns the fact of a draft; undefined if the draft is empty. */
 export function valueOf(type: FieldType, draft: unknown): unknown {
   if (draft === undefined || draft === "") return undefined;
@@ -31,10 +34,10 @@ export function valueOf(type: FieldType, draft: unknown): unknown {
     case "integer":
     case "number": {
       const text = (draft as string).trim();
-      // Accepts a decimal comma. Other text is returned as it is: `unreadyOf` or the service rejects it.
-      const number = Number(text.replace(",", "."));
       if (text === "") return undefined;
-      return Number.isNaN(number) ? text : number;
+      // Accepts a decimal comma. Other text is returned as it is: `unreadNumbers` or the service rejects it.
+      const number = AMBIGUOUS.test(text) ? Number.NaN : Number(text.replace(",", "."));
+      return Number.isFinite(number) ? number : text;
     }
     case "multiPolygon":
       return multiPolygonFrom(jsonOf(draft as string));
@@ -77,11 +80,22 @@ export function unreadyOf(
     const value = valueOf(type, drafts[path]);
     if (required === true && (value ?? published[path]) === undefined)
       return [{ path, message: `Must be given: ${about}` }];
-    const isNumber = type.kind === "integer" || type.kind === "number";
-    return isNumber && typeof value === "string"
-      ? [{ path, message: `Cannot be "${value}": it must be a number` }]
-      : [];
+    return unreadNumbers(type, path, drafts[path]);
   });
+}
+
+/** Returns the issues of the numbers in a draft or value that cannot be read, also within its lists and objects. */
+export function unreadNumbers(type: FieldType, path: string, draft: unknown): readonly Unready[] {
+  const { kind, item, fields = {} } = type;
+  if (kind === "integer" || kind === "number") {
+    const value = typeof draft === "string" ? valueOf(type, draft) : undefined;
+    return typeof value === "string" ? [{ path, message: `Cannot be "${value}": write a number as 25000 or 2.5` }] : [];
+  }
+  if (item !== undefined)
+    return itemsOf(draft).flatMap((each, index) => unreadNumbers(item, `${path}[${index}]`, each));
+  return Object.entries(fields).flatMap(([name, part]) =>
+    unreadNumbers(part.type, `${path}.${name}`, fieldOf(draft, name)),
+  );
 }
 
 /** Applies `map` to the fields that the type has. Omits fields that become undefined. */

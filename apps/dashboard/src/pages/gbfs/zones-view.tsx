@@ -16,7 +16,7 @@ import { useFormContext } from "./fact-form.tsx";
 import { FactInput } from "./fact-input.tsx";
 import { type DescribedThing, ONLY, removeFacts, setFacts, useDescribed } from "./facts-data.ts";
 import { FormContext } from "./form-context.ts";
-import { draftOf, valueOf } from "./form-values.ts";
+import { draftOf, unreadNumbers, valueOf } from "./form-values.ts";
 import { ZoneImport } from "./zone-import.tsx";
 import { nameOfZone, type Zone, ZoneMap } from "./zone-map.tsx";
 import { indexOfZone, openRule, ruleInWords } from "./zone-rules.ts";
@@ -147,11 +147,16 @@ function useZoneChanges(systemId: string) {
   const change = (seen: DescribedThing<typeof KIND>, changed: ZoneChange, onDone: () => void) =>
     run(async () => {
       const { features = [], global_rules = [openRule] } = { ...seen.published, ...changed };
-      const failure = await refusalOf(async () => {
+      const [unread] = [
+        ...unreadNumbers(facts.features.type, "features", changed.features),
+        ...unreadNumbers(facts.global_rules.type, "global_rules", changed.global_rules),
+      ];
+      const send = async () => {
         // Without zones, the rules outside them are removed too.
         if (features.length === 0) await removeFacts(systemId, KIND, ONLY, seen.version);
         else await setFacts(systemId, KIND, ONLY, { features, global_rules }, seen.version);
-      });
+      };
+      const failure = unread ?? (await refusalOf(send));
       setRefused(failure);
       if (failure !== undefined) return;
       showToast("success", "Saved. The feeds show it within a minute.");
