@@ -49,6 +49,7 @@ export function Filters({ label, filters, values, onChange, count, children }: F
         <Chip key={filter.name} filter={filter} values={values} onChange={onChange} />
       ))}
       {others.length > 0 && (
+        // The key `/` finds the button by this class (shortcuts.tsx).
         <span class="chip chip-add">
           <Editor
             filters={others}
@@ -152,15 +153,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
   };
   return (
     <>
-      <button
-        ref={opener}
-        type="button"
-        class="chip-button"
-        popovertarget={id}
-        aria-expanded={isOpen}
-        // Marks the button for the key `/`, which focuses the filters (shortcuts.tsx).
-        data-filter={only === undefined ? "add" : undefined}
-      >
+      <button ref={opener} type="button" class="chip-button" popovertarget={id} aria-expanded={isOpen}>
         {button}
       </button>
       <div ref={box} id={id} popover="auto" class="menu" onToggle={(event) => toggle(event.newState === "open")}>

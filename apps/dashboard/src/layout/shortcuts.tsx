@@ -116,9 +116,9 @@ function followLink(key: string): boolean {
  * Moves the focus to the search box of the list. In a list without one, presses the button that adds a filter. Returns
  * whether the page has either.
  */
-function focusFilter(): boolean {
+export function focusFilter(): boolean {
   const searchBox = document.querySelector<HTMLElement>("main search input");
-  const addButton = document.querySelector<HTMLElement>("main search [data-filter=add]");
+  const addButton = document.querySelector<HTMLElement>("main search .chip-add button");
   if (searchBox !== null) searchBox.focus();
   else addButton?.click();
   return searchBox !== null || addButton !== null;
