@@ -81,14 +81,21 @@ function usePartnerForm({ systemId, partner, isOpen, onClose, onDone }: PartnerD
         onClose();
         onDone?.(saved);
       } catch (failure) {
-        // A conflict is shown at the name, if the name is new: another partner may have it.
-        if (!(failure instanceof ApiError) || failure.code !== "conflict" || body.name === partner?.name) throw failure;
+        if (!isNameTaken(failure)) throw failure;
         setRefused({ name, message: failure.message });
       }
     });
   // The refusal is about the name that was sent, and not about the one that the reader types next.
   const nameError = refused?.name === name ? refused.message : undefined;
   return { name, setName, limit, setLimit, nameError, save, isPending };
+}
+
+/**
+ * Tells whether a change was refused because another partner has the name. Other conflicts, such as that of a removed
+ * partner, have the same code, so only the message tells them apart.
+ */
+export function isNameTaken(failure: unknown): failure is ApiError {
+  return failure instanceof ApiError && failure.code === "conflict" && failure.message.includes("has the name");
 }
 
 function sendPartner(
