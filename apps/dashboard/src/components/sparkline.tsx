@@ -19,15 +19,23 @@ export function Sparkline({ values }: SparklineProps) {
   const x = (index: number) => Math.round((index / Math.max(values.length - 1, 1)) * WIDTH * 10) / 10;
   const y = (value: number) =>
     Math.round((MARGIN + (HEIGHT - 2 * MARGIN) * (1 - (value - least) / (most - least))) * 10) / 10;
-  const points = values.flatMap((value, index) => (value === null ? [] : [{ left: x(index), top: y(value) }]));
-  const [first, last] = [points[0], points.at(-1)];
-  const line = points.map(({ left, top }) => `${left} ${top}`).join("L");
+  // Each path has a part for each stretch of known values, so that unknown ones are gaps.
+  let line = "";
+  let area = "";
+  for (const [index, value] of values.entries()) {
+    if (value === null) continue;
+    const isFirst = (values[index - 1] ?? null) === null;
+    const isLast = (values[index + 1] ?? null) === null;
+    const point = `${x(index)} ${y(value)}`;
+    line += `${isFirst ? "M" : "L"}${point}`;
+    area += `${isFirst ? `M${x(index)} ${HEIGHT}` : ""}L${point}${isLast ? `L${x(index)} ${HEIGHT}Z` : ""}`;
+  }
   return (
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-      {first !== undefined && last !== undefined && points.length > 1 && (
+      {known.length > 1 && (
         <>
-          <path class="sparkline-area" d={`M${first.left} ${HEIGHT}L${line}L${last.left} ${HEIGHT}Z`} />
-          <path class="sparkline-line" d={`M${line}`} />
+          <path class="sparkline-area" d={area} />
+          <path class="sparkline-line" d={line} />
         </>
       )}
     </svg>

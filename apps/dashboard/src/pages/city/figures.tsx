@@ -13,7 +13,8 @@ interface FiguresProps {
 
 interface Tile {
   readonly label: string;
-  readonly value: number | undefined;
+  /** Null: not known. Undefined: not loaded. */
+  readonly value: number | null | undefined;
   readonly note: ComponentChildren;
   /** The values of the sparkline. Null: not known. */
   readonly values: readonly (number | null)[];
@@ -29,7 +30,7 @@ export function CityFigures({ glance, scope }: FiguresProps) {
         <li key={label} class="city-figure">
           <Link href={href}>
             <span class="city-figure-label">{label}</span>
-            <span class="city-figure-value">{value === undefined ? "–" : Math.round(value).toLocaleString("en")}</span>
+            <span class="city-figure-value">{countText(value)}</span>
           </Link>
           <span class={needsAttention ? "city-figure-note city-figure-attention" : "city-figure-note"}>{note}</span>
           <Sparkline values={values} />
@@ -42,17 +43,16 @@ export function CityFigures({ glance, scope }: FiguresProps) {
 /** Returns one value for each step of the last day, for a sparkline. */
 type Over = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
 
-function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] {
+/** Returns the figures. A number that is not known stays null, and is a dash in a note. */
+export function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] {
   const steps = glance?.recent ?? [];
   const { fleet, rides } = glance ?? {};
   const over: Over = (of) => steps.map((step) => of(step) ?? null);
-  // A number that is not known (null) counts as 0, here and in the notes.
-  const unusable = fleet && (fleet.disabled ?? 0) + (fleet.missing ?? 0);
   const to = (page: string, query = {}) => addressIn(scope, page, query);
   return [
     {
       label: "Available",
-      value: fleet?.available ?? undefined,
+      value: fleet?.available,
       note: fleet && `${countText(fleet.reserved)} reserved`,
       values: over((step) => step.fleet?.available),
       href: to("bikes", { vehicle_state: "available" }),
@@ -67,9 +67,9 @@ function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] 
     },
     {
       label: "Broken or missing",
-      value: unusable ?? undefined,
+      value: fleet && unusableIn(fleet),
       note: fleet && `${countText(fleet.disabled)} broken, ${countText(fleet.missing)} missing`,
-      values: over((step) => step.fleet && (step.fleet.disabled ?? 0) + (step.fleet.missing ?? 0)),
+      values: over((step) => step.fleet && unusableIn(step.fleet)),
       href: to("bikes", { vehicle_state: "non_operational" }),
     },
     ...stationTiles(glance, to, over),
@@ -97,7 +97,11 @@ function stationTiles(
   }));
 }
 
-const countText = (n: number | null) => Math.round(n ?? 0).toLocaleString("en");
+/** Returns how many bikes are broken or missing. Null: one of the two numbers is not known, and so neither is the sum. */
+const unusableIn = ({ disabled, missing }: Glance["fleet"]) =>
+  disabled === null || missing === null ? null : disabled + missing;
+
+const countText = (n: number | null | undefined) => (typeof n === "number" ? Math.round(n).toLocaleString("en") : "–");
 
 function longText({ under_way_long: long, long_after_seconds: after }: Glance["rides"]): string {
   const hours = Math.round(after / 3_600);
