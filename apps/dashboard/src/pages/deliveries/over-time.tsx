@@ -30,6 +30,8 @@ export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps)
   const timeZone = shownTimeZone();
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
+  // A list beside the page of one delivery has no space for a chart.
+  const isHidden = useContext(SplitSide) === "list";
   const query = useQuery({
     queryKey: ["deliveries", "over-time", target, range.from, range.to],
     queryFn: ({ signal }) =>
@@ -38,12 +40,12 @@ export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps)
         query: { ...target.query, from: range.from, to: range.to, step: range.step },
         signal,
       }),
+    enabled: !isHidden,
     refetchInterval: REFRESH_INTERVAL_MS,
     placeholderData: (before) => before,
   });
   const { data } = query;
-  // A list beside the page of one delivery has no space for a chart.
-  if (useContext(SplitSide) === "list") return null;
+  if (isHidden) return null;
   // A range that was selected in the chart also limits the list when the reader presses a cause.
   const part = range.period === undefined ? {} : { since: range.from, until: range.to };
   return (

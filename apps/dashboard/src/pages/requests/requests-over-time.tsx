@@ -18,9 +18,10 @@ export function RequestsOverTime({ scope, keyId }: { readonly scope: PageScope; 
   const timeZone = shownTimeZone();
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
-  const query = useUsage(scope, range, keyId);
   // A list beside the page of one row has no space for a chart.
-  if (useContext(SplitSide) === "list") return null;
+  const isHidden = useContext(SplitSide) === "list";
+  const query = useUsage(scope, range, keyId, !isHidden);
+  if (isHidden) return null;
   return (
     <RangeCard title="Requests over time" {...{ query, range, timeZone, now }} offered={["day", "week"]} onChange={set}>
       <UsageChart answer={query.data} timeZone={timeZone} onRange={narrow} />
@@ -40,7 +41,12 @@ export function WeekOfRequests(partner: { readonly systemId: string; readonly pa
 type Whose = Pick<PageScope, "systemId" | "partnerId">;
 
 /** Reads the numbers of requests over a range of time: of a partner, or of the whole system if `partnerId` is undefined. */
-function useUsage({ systemId, partnerId }: Whose, { from, to, step }: TimeRange, keyId: string | undefined) {
+function useUsage(
+  { systemId, partnerId }: Whose,
+  { from, to, step }: TimeRange,
+  keyId: string | undefined,
+  enabled = true,
+) {
   return useQuery({
     queryKey: ["usage-over-time", systemId, partnerId, from, to, keyId],
     queryFn: ({ signal }) => {
@@ -49,6 +55,7 @@ function useUsage({ systemId, partnerId }: Whose, { from, to, step }: TimeRange,
         ? api.systemRequests.overTime({ params: { system_id: systemId }, query, signal })
         : api.partnerRequests.overTime({ params: { system_id: systemId, partner_id: partnerId }, query, signal });
     },
+    enabled,
     refetchInterval: REFRESH_INTERVAL_MS,
     placeholderData: (before) => before,
   });
