@@ -1,4 +1,5 @@
 /** Failures between the pages and the server, and the texts that describe them. */
+import { own } from "../components/own.ts";
 
 /** An error response of the server, or of a proxy in front of it. */
 export class ApiError extends Error {
@@ -45,7 +46,11 @@ const titles: Readonly<Record<string, string>> = {
 /** Returns the texts with which a page describes a failure. */
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof ApiError) {
-    return { title: titles[error.code] ?? "The request failed", message: error.message, requestId: error.requestId };
+    return {
+      title: own(titles, error.code) ?? "The request failed",
+      message: error.message,
+      requestId: error.requestId,
+    };
   }
   if (error instanceof ConnectionError) {
     return {

@@ -63,6 +63,14 @@ it("what an address cannot mean is left out", () => {
   });
 });
 
+it.each(["__proto__", "toString", "constructor"])("an order by %s, which every object inherits, is none", (name) => {
+  const stations = [station("10"), station("9")];
+  const filters = readFilters(new URLSearchParams({ sort: `-${name}` }));
+  expect(filters.sorting).toEqual({ column: "name", direction: "ascending" });
+  const sorting = { column: name, direction: "ascending" } as const;
+  expect(selectStations(stations, { ...filters, sorting }).map(({ id }) => id)).toEqual(["10", "9"]);
+});
+
 it("another filter begins at the first page", () => {
   expect(withFilters(new URLSearchParams("page=4"), { q: "a" }).toString()).toBe("q=a");
 });

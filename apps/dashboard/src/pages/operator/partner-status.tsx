@@ -1,4 +1,5 @@
 import type { ShownPartner } from "@bikeshare/contract/console";
+import { own } from "../../components/own.ts";
 import { Status, type Tone } from "../../components/status.tsx";
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -11,11 +12,11 @@ const tones: Readonly<Record<string, Tone>> = {
 
 /** The status of a partner. */
 export function PartnerStatus({ partner: { status } }: { readonly partner: Pick<ShownPartner, "status"> }) {
-  return <Status tone={tones[status] ?? "neutral"}>{status}</Status>;
+  return <EndpointStatus status={status} />;
 }
 
 /** The most troubled status among a partner's webhooks: paused, then probing. Null: the partner has no webhook. */
 export function EndpointStatus({ status }: { readonly status: string | null }) {
   if (status === null) return <span class="muted">none</span>;
-  return <Status tone={tones[status] ?? "neutral"}>{status}</Status>;
+  return <Status tone={own(tones, status) ?? "neutral"}>{status}</Status>;
 }
