@@ -94,6 +94,7 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
   };
   const methods = options.data?.methods;
   const hasPasskey = account !== undefined && methods?.passkey === true && account.passkeys.length > 0;
+  const hasPassword = methods?.password === true && account?.has_password === true;
   return (
     <>
       <p>
@@ -107,7 +108,7 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
           Use a passkey
         </Button>
       )}
-      {methods?.password === true && account?.has_password === true && (
+      {hasPassword && (
         <PasswordForm
           asksForCode={account.authenticator_app.is_set_up}
           isPending={isPending}
@@ -115,10 +116,10 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
         />
       )}
       {account !== undefined && account.identity !== null && <ProviderConfirmation />}
-      {account !== undefined && !hasPasskey && !account.has_password && account.identity === null && (
+      {account !== undefined && methods !== undefined && !hasPasskey && !hasPassword && account.identity === null && (
         <Notice tone="warning">
-          You have neither a passkey nor a password. Sign out, and open a new invitation: within ten minutes of it you
-          can add one.
+          You have neither a passkey nor a password that is accepted here. Sign out, and open a new invitation: within
+          ten minutes of it you can add one.
         </Notice>
       )}
     </>

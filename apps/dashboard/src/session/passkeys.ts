@@ -51,6 +51,8 @@ function refuse(error: unknown): never {
 
 /** Returns the default name of a new passkey. */
 export function passkeyName(): string {
-  const system = /Android|iPhone|iPad|Mac|Windows|Linux/.exec(navigator.userAgent)?.[0] ?? "this device";
+  // In this order, because Android names Linux too, and an iPhone Mac.
+  const systems = ["Android", "iPhone", "iPad", "Mac", "Windows", "Linux"];
+  const system = systems.find((name) => navigator.userAgent.includes(name)) ?? "this device";
   return `${system}, ${new Date().toISOString().slice(0, 10)}`;
 }

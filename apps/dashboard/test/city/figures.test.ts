@@ -46,7 +46,9 @@ it("the broken and the missing bikes are counted together where both numbers are
 function pathsOf(values: readonly (number | null)[]): readonly string[] {
   const svg = Sparkline({ values }) as VNode<{ children: VNode<{ children: VNode<{ d: string }>[] }> | false }>;
   const { children } = svg.props;
-  return children === false ? [] : children.props.children.map(({ props }) => props.d);
+  if (children === false) return [];
+  const paths = children.props.children as VNode<{ d: string }>[]; // the area and the line
+  return paths.map(({ props }) => props.d);
 }
 
 it("a sparkline has a gap where values are not known", () => {
