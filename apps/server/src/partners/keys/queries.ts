@@ -198,7 +198,9 @@ export async function updateKeyUses(db: Queryable, used: readonly KeyUse[]): Pro
   // Every process locks the rows in the same order, so that no two wait for each other.
   const rank = ({ systemId, id }: KeyUse) => `${systemId}\n${id}`;
   const uses = used.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
-  const systems = new Map(uses.map(({ systemId, at }) => [systemId, at]));
+  const systems = new Map<string, Date>();
+  for (const { systemId, at } of uses)
+    if ((systems.get(systemId)?.getTime() ?? 0) < at.getTime()) systems.set(systemId, at);
   await db.query(recordSandboxUse, [[...systems.keys()], [...systems.values()]]);
   await db.query(recordUse, [
     uses.map((use) => use.systemId),
