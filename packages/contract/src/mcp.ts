@@ -32,6 +32,7 @@ export const mcpContract = c.router(
         responses: {
           ...errors,
           200: jsonRpcAnswer,
+          // The message was a notification, which has no answer.
           202: z.undefined(),
           400: refused,
           404: jsonRpcAnswer,

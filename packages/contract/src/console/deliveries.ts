@@ -47,6 +47,7 @@ export type Delivery = z.infer<typeof delivery>;
 
 /** Filters of the list. Those given together must all hold. */
 export const filterFields = {
+  /** A state, or `failing`: pending after a failed attempt; `unsuccessful`: failing or given up. */
   status: z.enum([...deliveryStatus.options, "failing", "unsuccessful"]).optional(),
   event: identifierParam.optional(),
   /** An HTTP status such as `404`, or a class such as `4xx`. */

@@ -56,7 +56,7 @@ const base = "/console/v1/systems/:system_id/exports";
 const schedules = "/console/v1/systems/:system_id/export-schedules";
 const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 
-/** How many requests of the session's rate limit a download costs. */
+/** How many of a session's 600 requests a minute a download costs: a person may begin 30 downloads in a minute. */
 const DOWNLOAD_COST = 20;
 
 /** Endpoints with which the operator makes files of open data. */

@@ -52,7 +52,7 @@ const madeKey = z
   })
   .strict();
 
-/** Most hours for which both keys of a rotation work. */
+/** Most hours for which both keys of a rotation work: 30 days. */
 const MAX_OVERLAP_HOURS = 720;
 const rotation = z
   .object({ overlap_hours: z.number().int().min(0).max(MAX_OVERLAP_HOURS).describe("Hours for which both keys work") })

@@ -54,7 +54,10 @@ export type IssuedInvitation = z.infer<typeof issuedInvitation>;
 const invitation = z.object({ email: emailAddress, role: membershipRole }).strict();
 const role = z.object({ role: membershipRole }).strict();
 
-/** Returns the endpoints for the people of a partner, or of a whole system. */
+/**
+ * Returns the endpoints for the people of a partner, or of a whole system. Only the list takes `query`, which chooses whose
+ * people it shows. An invitation (`body`) names the partner itself, and the other endpoints name a membership or invitation.
+ */
 function peopleEndpoints<
   const Path extends string,
   Params extends z.ZodRawShape,

@@ -54,7 +54,7 @@ const requestPage = z
   })
   .strict();
 
-/** Statuses that can be searched for together. */
+/** Statuses that can be searched for together. `errors`: 400 and above. */
 const statusClasses = ["2xx", "3xx", "4xx", "5xx", "errors"] as const;
 
 const requestQuery = z

@@ -6,13 +6,16 @@ import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoi
 
 /* Bulk resends on the dashboard: many deliveries of a webhook that are sent again as background work, with its progress. */
 
+/** Maximum ids of a selection. More deliveries are selected by a filter. */
+const MAX_SELECTED_IDS = 200;
+
 /** The deliveries to send again: by ids, or by a filter. */
 const resendSelection = z
   .object({
     ids: z
       .array(identifier)
       .min(1, issueText("itemsEmpty"))
-      .max(200, issueText("itemsTooMany", { limit: 200 }))
+      .max(MAX_SELECTED_IDS, issueText("itemsTooMany", { limit: MAX_SELECTED_IDS }))
       .optional(),
     filters: z
       .object({ ...filterFields, since: givenInstant.optional(), until: givenInstant.optional() })

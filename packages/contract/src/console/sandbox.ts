@@ -82,7 +82,7 @@ const plays = consoleNeeds("partner", "admin", {
     "conflict",
   ],
 });
-/** The parameters of every endpoint that changes something. */
+/** The parameters of the endpoints that change something and take no name in their path. */
 const change = { pathParams: partnerPath, query: noQuery } as const;
 
 /** Endpoints of a partner's sandbox. The pages of the partner's real system create it; the sandbox's own pages use it. */
@@ -119,8 +119,8 @@ export const partnerSandboxEndpoints = {
     path: `${PATH}/scenarios/:name`,
     summary: "Play a scenario. `key-expires` makes a key, so the caller must have confirmed who they are",
     metadata: plays,
-    ...change,
     pathParams: partnerPath.extend({ name: z.enum(scenarioNames) }),
+    query: noQuery,
     body: z.object({}).strict(),
     responses: { 200: sandboxScenario, ...changeErrors },
   },
@@ -129,8 +129,8 @@ export const partnerSandboxEndpoints = {
     path: `${PATH}/events/:name`,
     summary: "Cause an event",
     metadata: plays,
-    ...change,
     pathParams: partnerPath.extend({ name: z.enum(deliveryNames) }),
+    query: noQuery,
     body: eventRequest,
     responses: { 200: sandboxEvent, ...changeErrors },
   },

@@ -15,8 +15,9 @@ import { givenOnce, identifier, identifierParam, instantParam, timestamp } from 
 import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
 /*
- * Sums for the dashboard: figures that are added up from rides and from the states of stations. It shows the operator more
- * than partners get by ../sums.ts: the city now, each station over a period, and a comparison with the period before.
+ * Sums for the dashboard: figures that are added up from rides and from the states of stations. The dashboard shows the
+ * operator more than partners get by ../sums.ts: the city now, each station over a period, and a comparison with the period
+ * before.
  */
 
 const count = z.number().int().min(0);

@@ -12,9 +12,15 @@ import type { Field, FieldType } from "./types.ts";
 /** Maximum characters of a text. Too high: one fact fills every document. */
 const MAX_TEXT_LENGTH = 2_000;
 
-const localText = z.object({ text: z.string().max(MAX_TEXT_LENGTH), language: z.string().max(35) }).strict();
-const positions = z.array(z.array(z.array(z.array(z.number()).min(2).max(3)).min(4)).min(1)).min(1);
-const multiPolygon = z.object({ type: z.literal("MultiPolygon"), coordinates: positions }).strict();
+/** Maximum characters of a language tag, which RFC 5646 asks programs to allow for. */
+const MAX_LANGUAGE_LENGTH = 35;
+
+const localText = z
+  .object({ text: z.string().max(MAX_TEXT_LENGTH), language: z.string().max(MAX_LANGUAGE_LENGTH) })
+  .strict();
+/** Polygons of rings. A ring has at least four positions, each of longitude, latitude and perhaps altitude. */
+const polygons = z.array(z.array(z.array(z.array(z.number()).min(2).max(3)).min(4)).min(1)).min(1);
+const multiPolygon = z.object({ type: z.literal("MultiPolygon"), coordinates: polygons }).strict();
 
 /**
  * Returns the zod schema of a fact's value.

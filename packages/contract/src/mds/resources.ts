@@ -77,7 +77,8 @@ export const mdsVehicleStatus = namedObject("MdsVehicleStatus", "A vehicle's las
 export type MdsVehicleStatus = z.infer<typeof mdsVehicleStatus>;
 
 const version = z.string().describe("The version of MDS");
-const live = {
+/** The head of responses that show the present state. Those about an hour have only a version. */
+const presentStateHead = {
   version,
   last_updated: milliseconds,
   ttl: z.number().int().min(0).max(300_000).describe("Milliseconds until the data may have changed"),
@@ -87,14 +88,14 @@ const links = namedObject("MdsLinks", "Links to other pages, named as in JSON:AP
 });
 
 export const mdsVehicles = namedObject("MdsVehicles", "One page of vehicles.", {
-  ...live,
+  ...presentStateHead,
   vehicles: z.array(mdsVehicle),
   links: links.optional(),
 });
 export type MdsVehicles = z.infer<typeof mdsVehicles>;
 
 export const mdsVehiclesStatus = namedObject("MdsVehiclesStatus", "One page of the states of vehicles.", {
-  ...live,
+  ...presentStateHead,
   vehicles_status: z.array(mdsVehicleStatus),
   links: links.optional(),
 });
@@ -138,7 +139,7 @@ export const mdsStop = namedObject("MdsStop", "A station.", {
 });
 export type MdsStop = z.infer<typeof mdsStop>;
 
-export const mdsStops = namedObject("MdsStops", "Every station.", { ...live, stops: z.array(mdsStop) });
+export const mdsStops = namedObject("MdsStops", "Every station.", { ...presentStateHead, stops: z.array(mdsStop) });
 
 export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled rides are left out.", {
   trip_id: tripId,

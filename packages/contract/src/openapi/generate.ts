@@ -60,6 +60,7 @@ export function generate(contract: AppRouter, { bodies, readers = "clients" }: G
     paths: Record<string, PathItem>;
     components: { schemas: Schemas };
   };
+  // Whether a schema accepts unknown fields: always (`allowed`), or as the contract says (`as-written`).
   const inBodies: Additions = bodies === "us" ? "allowed" : "as-written";
   // A schema that answers are made of may grow, also where a request's body uses it.
   const sent = sentSchemas(paths, components.schemas);
