@@ -36,9 +36,13 @@ interface Content {
 
 /** An endpoint, with what its method needs. */
 interface Endpoint {
+  /** The resource, such as `stations`. */
   readonly noun: string;
+  /** The method's name in the contract, such as `list`. */
   readonly verb: string;
+  /** The name of the route's constant in routes.py, such as `STATIONS_LIST`. */
   readonly route: string;
+  /** The method's docstring. */
   readonly doc: string;
   /** The argument in the path: an id or a name. */
   readonly pathArgument: Argument | undefined;
@@ -49,8 +53,9 @@ interface Endpoint {
   readonly isIdempotent: boolean;
   /** For a list with page numbers: the type of its items. */
   readonly item: string | undefined;
+  /** The type of a successful response. */
   readonly result: string;
-  /** For a list without page numbers: the type of its items. */
+  /** For a list that is read by cursor only: the type of its items. */
   readonly unnumbered: string | undefined;
 }
 
@@ -88,6 +93,7 @@ export function resourcesTexts(
   };
 }
 
+/** Returns the text of routes.py. Its class `Route` explains the flags. */
 function routesText(operations: readonly { path: string; method: string; operation: Operation }[]): string {
   const routes = operations.map(({ path, method, operation }) => {
     const flags = [
@@ -135,7 +141,7 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
   const answer = responses[successOf(operation)]?.content?.["application/json"]?.schema ?? {};
   const resolve = (schema: Schema) =>
     schema.$ref ? schemas[schema.$ref.slice("#/components/schemas/".length)] : schema;
-  const data = resolve(answer)?.properties?.["data"]?.items?.$ref;
+  const itemReference = resolve(answer)?.properties?.["data"]?.items?.$ref;
   const body = requestBody?.content["application/json"]?.schema;
   const fields = body ? (resolve(body) ?? {}) : {};
   const inline = (): never => {
@@ -148,6 +154,7 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
   });
   const query = parameters.filter((parameter) => parameter.in === "query");
   const isList = isPage(resolve(answer));
+  const itemType = itemReference === undefined ? undefined : nameOf(itemReference);
   return {
     noun,
     verb,
@@ -162,20 +169,22 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
     ),
     hasEmptyBody: body !== undefined && Object.keys(fields.properties ?? {}).length === 0,
     isIdempotent: isIdempotent(operation),
-    item: isList && data !== undefined ? nameOf(data) : undefined,
+    item: isList ? itemType : undefined,
     result: nameOf(answer.$ref ?? ""),
-    unnumbered: !isList && data !== undefined && query.some(({ name }) => name === "cursor") ? nameOf(data) : undefined,
+    unnumbered: !isList && query.some(({ name }) => name === "cursor") ? itemType : undefined,
   };
 }
 
 /** The parameters of a list that `changes_since` and `since` do not have: their checkpoint says where to begin. */
 const POSITIONS: ReadonlySet<string> = new Set(["page", "cursor", "updated_since", "changes_since", "after"]);
+/** The docstring of every method `changes_since`. */
 const CHANGES =
   "Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items. No change is " +
   "missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come twice. When the iteration has " +
   "ended, keep the `checkpoint()` of the list for the next one. A checkpoint kept earlier continues an iteration that was " +
   "interrupted. Do not filter by fields that change: an item that no longer passes the filter is not shown.\n\n" +
   ":raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a checkpoint";
+/** The docstring of the method `since` of the events. */
 const SINCE =
   "The events since a checkpoint, each once, oldest first: to catch up after you were down. Keep the `checkpoint()` of the " +
   "iterator or the list.\n\n:param checkpoint: the id of the last event you have seen; `now` begins with the next event; " +
