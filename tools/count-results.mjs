@@ -28,7 +28,8 @@ console.log(`${passed} passed, ${failures.length} failed`);
 process.exitCode = failures.length === 0 ? 0 : 1;
 
 /**
- * Counts single tests. Returns the names of the reports that contain a failed test, or a file that failed as a whole.
+ * Counts single tests. Returns the names of the reports that contain a failed test, or a file that failed as a whole. A
+ * report has the short name of its package, such as `server`.
  */
 function countTests(reports) {
   const failed = new Set();
@@ -92,7 +93,7 @@ function readJsonFiles(directory) {
   });
 }
 
-/** Returns the JSON files of a directory. It does not exist if the run ended before it wrote any. */
+/** Returns the names of a directory's JSON files; none if the run ended before it created the directory. */
 function listJsonFiles(directory) {
   try {
     return readdirSync(directory).filter((file) => file.endsWith(".json"));

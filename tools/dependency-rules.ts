@@ -1,4 +1,7 @@
-/** Rules for dependencies: allowed licences, and accepted security advisories. */
+/**
+ * Rules for dependencies: allowed licences, accepted security advisories, and the bill of materials of a package.
+ * tools/audit-dependencies.ts reads the reports and applies the rules.
+ */
 
 /** Allowed licences: they require only a notice, or affect only changes to their own files. */
 const LICENCES: ReadonlySet<string> = new Set([
