@@ -59,8 +59,11 @@ async function kill(count: number): Promise<void> {
   const victims = Array.from({ length: count }, () => pickVictim(random));
   const report = await runKills({
     ...common,
-    // `expiringShare`: the share of reservations that the clients let expire.
-    ...{ victims, random, expiringShare: 0.1, maxPauseMs: Number(options["max-pause-ms"]) },
+    victims,
+    random,
+    // The share of reservations that the clients let expire.
+    expiringShare: 0.1,
+    maxPauseMs: Number(options["max-pause-ms"]),
   });
   printKills(report);
   printOutcome(report);

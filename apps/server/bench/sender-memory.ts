@@ -14,12 +14,16 @@ import { makeCertificate } from "../test/servers/certificates.ts";
 import { startServer } from "./processes.ts";
 import { LOOPBACK_RULES } from "./provision.ts";
 
-/** Beginnings of responses, and bytes that fill them. */
+/** Beginnings of responses, and bytes that follow them. */
 const head = "HTTP/1.1 200 OK\r\n";
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
 const wide = Buffer.alloc(65_536, "x");
 
-/** The kinds of receivers: what each does when a request has arrived. */
+/**
+ * The kinds of receivers, by a name that the results show: what each does when a request has arrived. Many of
+ * the numbers are just below a limit of the sender (`senderLimits`: 200 header lines, 16 KiB of headers, 64 KiB of body in
+ * 1,024 pieces), so that it keeps as much as it can.
+ */
 const kinds: Record<string, (socket: Socket) => void> = {
   "says nothing": () => {},
   "hangs behind 198 headers": (socket) => socket.write(`${head}${`a: ${"x".repeat(60)}\r\n`.repeat(198)}`),

@@ -1,4 +1,4 @@
-/* The pages of docs/ with a table or list that is made from the code. It stands between two comments on its page. */
+/* Makes the pages of docs/ that contain a generated table or list. It replaces the text between two comments on a page. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checksText } from "./checks.ts";
@@ -26,6 +26,7 @@ export interface GeneratedPage {
   readonly made: string;
 }
 
+/** The first comment, the generated text, and the second comment. */
 const GENERATED = /(<!-- generated: .* -->\n)[^]*(<!-- \/generated -->)/;
 
 /** Reads a page and makes its table anew. @param page its path from the root of the repository */
