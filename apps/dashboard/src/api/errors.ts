@@ -33,6 +33,7 @@ export interface ErrorDescription {
   readonly requestId: string | undefined;
 }
 
+/** The title of a failure, by the error's code. */
 const titles: Readonly<Record<string, string>> = {
   forbidden: "Read-only access",
   not_found: "Not found",

@@ -42,9 +42,9 @@ export function Dialog({ title, isOpen, onClose, children, actions }: DialogProp
 }
 
 /**
- * Returns listeners that close a dialog on a press outside its box. The target of such a press is the dialog itself, because
- * the box fills the dialog. A drag that selects text and ends outside the box is a click on the dialog too. It begins inside
- * and closes nothing.
+ * Returns listeners that close a dialog on a press on its backdrop. The target of such a press is the dialog element itself,
+ * because the box covers the rest of it. A drag that selects text in the box and ends on the backdrop is a click on the
+ * dialog too, but closes nothing: its press began in the box.
  */
 export function useCloseOutside(ref: RefObject<HTMLDialogElement | null>) {
   const isPressedOutside = useRef(false);

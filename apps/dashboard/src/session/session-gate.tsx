@@ -9,7 +9,8 @@ import { useSession } from "./session.ts";
 
 /**
  * Shows its children to people who are signed in. Redirects others to the sign-in page, and back afterwards. If the session
- * ends while a page has unsaved input, the page is hidden until the same person signs in again.
+ * ends while a page has unsaved input, the page is hidden until the same person signs in again. The session is null when
+ * nobody is signed in, and undefined until the server has answered.
  */
 export function SessionGate({ children }: { readonly children: ComponentChildren }) {
   const { data: session, error, refetch } = useSession();

@@ -20,6 +20,7 @@ type Passkey = Account["passkeys"][number];
 export function Passkeys({ account }: { readonly account: Account }) {
   const { data: offered } = useSignInOptions();
   const [isAdding, setIsAdding] = useState(false);
+  // Possible, as far as is known, while the offered methods are still loading.
   const isPossible = offered?.methods.passkey !== false;
   return (
     <section class="stack" aria-labelledby="passkeys">

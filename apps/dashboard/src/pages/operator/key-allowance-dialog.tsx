@@ -84,6 +84,7 @@ function allowanceOf({ isAllowed, scopes, rate, days, keys }: Wanted): KeyAllowa
   return { scopes: [...scopes], rate_limit: Number(rate), days: Number(days), keys: Number(keys) };
 }
 
+/** The inputs of numbers: the field of `Wanted`, the label and the maximum. */
 const numbers = [
   ["rate", "Requests per minute, all these keys combined", MAX_RATE_LIMIT],
   ["days", "Days until a key expires, at most", MAX_OWN_KEY_DAYS],
