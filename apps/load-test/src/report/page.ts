@@ -89,6 +89,7 @@ function thresholds({ thresholds: results }: RunResult): Markup | undefined {
   );
 }
 
+/** The search for the knee: the highest rate at which the service still met all thresholds. Undefined: not searched for. */
 function knee({ knee: found }: RunResult): Markup | undefined {
   if (found === undefined) return undefined;
   return html`<h2>Last good rate: ${found.lastGoodPerSecond ?? "none"} a second</h2>
