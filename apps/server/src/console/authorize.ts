@@ -135,7 +135,7 @@ function requireOwnOrigin(request: FastifyRequest, baseUrl: string): void {
   if (!changesSomething(request)) return;
   const { origin, host, "sec-fetch-site": site } = request.headers;
   const ownOrigin = URL.parse(baseUrl)?.origin ?? "";
-  // The browser may know the service by another name than that of `baseUrl`: then the page's host is the request's own.
+  // The browser may know the service by another name than that of `baseUrl`: then the page's host is the request's `Host`.
   const isOriginRight = origin === undefined || origin === ownOrigin || URL.parse(origin)?.host === host;
   const isSiteRight = site === undefined || site === "same-origin";
   const hasHeader = origin !== undefined || site !== undefined;
@@ -240,6 +240,7 @@ function createSessionRate(rateLimits: RateLimits, clock: () => number): Session
     },
     async count({ person_id: id, token }, cost) {
       if (cost > 1) {
+        // This rejection is not remembered in `exhausted`: the requests that are left suffice for cheaper ones.
         const { remaining, resetSeconds } = await limiter.peek(id, SESSION_RATE_LIMIT);
         if (remaining < cost) throw tooManyRequests(resetSeconds);
       }

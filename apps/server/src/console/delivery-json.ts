@@ -10,7 +10,10 @@ export function deliveryJson(view: DeliveryView): Served<Delivery> {
   return { ...view, code, failure, is_failing: status === "pending" && failure !== null };
 }
 
-/** Returns a delivery with its attempts as the pages get it. */
+/**
+ * Returns a delivery with its attempts as the pages get it.
+ * @param beside the ids of the nearest failing deliveries. Lists show the newest first, so the older one is the next
+ */
 export function deliveryDetailJson(
   detail: DeliveryDetail,
   beside: { readonly older: string | null; readonly newer: string | null },

@@ -3,6 +3,7 @@ import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/** The columns of a new link. `session_hash` stays null until the link is opened. */
 const stored = columnsOfTable("dashboard_links").without("session_hash");
 
 /** An opened link with the permissions of its session. */

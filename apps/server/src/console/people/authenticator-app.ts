@@ -95,6 +95,7 @@ export async function useCode(
   code: string,
 ): Promise<boolean> {
   const digits = code.replaceAll(/\s/g, "");
+  // A recovery code never has six characters.
   if (!/^\d{6}$/.test(digits)) return deleteRecoveryCode(db, id, hashCode(code));
   const secret = totp_secret === null ? undefined : cipher.decrypt(authenticatorContext(id), totp_secret);
   const step = secret === undefined ? undefined : await stepOf(secret, digits, clock());

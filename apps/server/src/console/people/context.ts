@@ -60,7 +60,7 @@ interface SignInLimits {
    * @throws ServiceError `rate_limited` for an address that has used up its attempts, or has returned too often
    */
   countReturn(address: string): Promise<void>;
-  /** Counts a failed return as one of the address's attempts. */
+  /** Counts a failed return as one of the address's attempts. Refuses nothing, because the return has failed anyway. */
   countFailedReturn(address: string): Promise<void>;
   /** Removes expired counts. */
   sweep(): void;

@@ -227,6 +227,7 @@ export function acceptAtProvider(
     // The memberships are read after `join`, so that they include the new one.
     const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
+    // As after every accepted invitation, the session counts as confirmed now, whatever the age of the provider's session.
     return { person, removed, session: await begin(tx, person.id, { idToken: identity.idToken }) };
   });
 }

@@ -127,6 +127,7 @@ const invitations = statement(
      and accepted_at is null and revoked_at is null and expires_at > $3
    order by created_at desc, id limit ${MAX_LISTED}`,
 );
+// `$4`: the caller may manage all people of the system, so the partner does not matter (see `PeopleScope`).
 const revoke = statement(
   "invitations.revoke",
   `update invitations set revoked_at = $3 where system_id = $1 and id = $2
@@ -186,6 +187,7 @@ export interface LockedMember {
   readonly email: string;
 }
 
+// `$3`: the caller may manage all people of the system, so the partner does not matter.
 const lockMemberRow = statement(
   "members.lock",
   `select m.id, m.person_id, m.partner_id, m.role, p.email from memberships m join people p on p.id = m.person_id
