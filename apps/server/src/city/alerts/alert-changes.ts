@@ -106,6 +106,7 @@ export async function openClosures(
       const after = changedAlert(before, before.type, { ...before.content, summary }, now);
       return [{ before, after }];
     }
+    // There is no closure, or it is over by the clock: then its end is stored, and a new closure opens after that.
     const content = { summary, station_ids: [stationId] };
     const base = { id: ids.next("alert"), source: "operator", type: "station_closure", content } as const;
     const after = newAlert({ ...base, closes_station: stationId }, now, end ?? ends.get(stationId));
@@ -127,7 +128,8 @@ export async function endClosures(command: AlertCommand, stationIds: readonly st
 }
 
 /**
- * Ends the operator's alerts that concern only these stations, which are locked and about to be removed.
+ * Ends the operator's alerts that concern only these stations, which are locked and about to be removed. Alerts that also
+ * concern other places keep naming them, because a removed station can still be read.
  * @returns an empty set, where `endClosures` returns stations: a removed station counts as changed anyway
  */
 export async function endAlertsOfRemoved(
@@ -229,6 +231,7 @@ export async function applyAlerts(
     const opened = newAlert({ id, source, type, content }, now, end);
     // A feed may still list an alert whose times are over. It counts as not listed.
     if (alertAt(opened, now).ended_at !== null) continue;
+    // A known alert that opens again needs no further row, so it is not limited.
     if (before === undefined) {
       if (left <= 0) {
         ignored++;

@@ -7,8 +7,8 @@ import type { StoredAlert } from "./alert.rules.ts";
 /*
  * The statements on alerts for riders. A closure is an alert that was opened by taking a station offline: `closes_station`
  * names the station. An alert past its `ends_at` is over; until a sweeper stores that, its `ended_at` is null, and the
- * statements that lock open alerts include it. `rowsOfSystem` joins rows from parameters with the system, so that a
- * distributed database knows their node.
+ * statements that lock open alerts include it. `rowsOfSystem` joins rows from parameters (here `w`) with the row of the
+ * system (`placed`), so that a distributed database knows their node.
  */
 
 const columns = columnsOfTable("rider_alerts").without("system_id");

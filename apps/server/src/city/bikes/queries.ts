@@ -2,6 +2,11 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/*
+ * Statements for the map's bikes outside stations, and for public ids: the ids of bikes in GBFS feeds, which change after
+ * each ride. `retired_public_ids` keeps the replaced ones for some minutes.
+ */
+
 /** A bike that stands at no station, with its position. */
 export interface FreeBike {
   readonly id: string;
@@ -56,7 +61,7 @@ export async function findBikeThatHad(
   return (await db.query<{ id: string; retired_at: Date }>(findRetired, [systemId, publicId, since]))[0];
 }
 
-/** Deletes public ids that were retired before an instant. @returns how many */
+/** Deletes at most `limit` public ids that were retired before an instant, the oldest first. @returns how many */
 export async function deletePastPublicIds(
   db: Queryable,
   systemId: string,
