@@ -81,10 +81,11 @@ interface Wanted {
   readonly out: string;
 }
 
+/** Writes the file in a thread of its own (`makeExportApart`), and returns what the command prints about it. */
 async function write(context: SystemContext, { out, ...content }: Wanted): Promise<Result> {
   const { db, systemId, output, clock } = context;
   await requireBegunMonth({ db, clock }, systemId, content.month);
-  let drawnAt = 0;
+  let progressShownAt = 0;
   const manifest = await makeExportApart({
     ...content,
     systemId,
@@ -92,8 +93,8 @@ async function write(context: SystemContext, { out, ...content }: Wanted): Promi
     directory: resolve(out),
     version: readVersion(),
     onProgress: (rows) => {
-      if (clock() - drawnAt < PROGRESS_INTERVAL_MS) return;
-      drawnAt = clock();
+      if (clock() - progressShownAt < PROGRESS_INTERVAL_MS) return;
+      progressShownAt = clock();
       output.progress(`${rows.toLocaleString("en")} rows`);
     },
     signal: stopSignal(context, "Stopped: no file was made."),

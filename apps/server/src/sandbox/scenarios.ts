@@ -49,6 +49,7 @@ const plays: Readonly<Record<SandboxScenarioName, Play>> = {
     return undefined;
   },
   "late-report": async (acts, { clock }) => {
+    // The report is dated an hour ago, before the ride that is recorded first.
     const before = clock() - 3_600_000;
     const ride = await acts.ride();
     await acts.reportBike(ride.bikeId, "non_operational", before);

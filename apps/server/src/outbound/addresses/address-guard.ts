@@ -47,9 +47,9 @@ export class NetworkList {
     const [address = "", prefixText, ...rest] = network.split("/");
     const family = isIP(address);
     const bits = family === 4 ? 32 : 128;
-    const prefix = prefixText === undefined ? bits : Number(/^\d{1,3}$/.test(prefixText) ? prefixText : Number.NaN);
-    // A malformed prefix is NaN, which fails the comparison.
-    if (family === 0 || address.includes("%") || !(prefix <= bits) || rest.length > 0) {
+    const prefix = prefixText === undefined ? bits : Number(prefixText);
+    const isPrefixValid = prefixText === undefined || (/^\d{1,3}$/.test(prefixText) && prefix <= bits);
+    if (family === 0 || address.includes("%") || !isPrefixValid || rest.length > 0) {
       throw new Error(`"${network}" is neither an IP address nor a network such as 10.0.0.0/8`);
     }
     if (family === 4) this.#ipv4.addSubnet(address, prefix, "ipv4");

@@ -88,19 +88,20 @@ export async function fillWithDemoCity(
   assertAllDone(await upsertBikes(context, systemId, bikes));
   assertAllDone(await startRides(context, systemId, underWay.map(startOf)));
   const days = daysOf(history.rides, changes, now);
+  // Takes the newest days out of `days`. The rest is written while the service runs.
   const firsts = days.splice(0, FIRST_DAYS);
   // The invented past replaces the first states of the stations, which were recorded at their creation just now.
   await db.transaction((tx) => deleteStatesSinceButNewest(tx, systemId, new Date(now)));
   // Writes both days at the same time, because PostgreSQL uses a separate processor for each. Each has a separate slot of
   // the counts, so that they do not wait for each other.
   await Promise.all(firsts.map((day, slot) => writeDay(db, systemId, day, slot, now)));
-  const write: RestOfPast["write"] = async (patient, stopping) => {
+  const write: RestOfPast["write"] = async (backgroundDb, stopping) => {
     for (const day of days) {
       if (stopping.aborted) return;
-      await writeDay(patient, systemId, day, 0, now);
+      await writeDay(backgroundDb, systemId, day, 0, now);
     }
     // Sums at once and without pauses, instead of one step each minute, because somebody is about to look at the pages.
-    await sumWholePast({ db: patient, clock, monotonic: () => performance.now() }, systemId, stopping);
+    await sumWholePast({ db: backgroundDb, clock, monotonic: () => performance.now() }, systemId, stopping);
   };
   return { underWay, past: { write } };
 }

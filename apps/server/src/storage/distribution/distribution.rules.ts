@@ -2,7 +2,7 @@ import type { ServerState } from "./queries.ts";
 import type { TableKind } from "./table-kinds.ts";
 
 /** Schemas that the extension Citus creates. A role of the same name would look for its tables in such a schema first. */
-const OWN_SCHEMAS: readonly string[] = ["citus", "citus_internal", "columnar", "columnar_internal"];
+const CITUS_SCHEMAS: readonly string[] = ["citus", "citus_internal", "columnar", "columnar_internal"];
 
 /** Returns what is missing before a database can be distributed by Citus, as sentences; empty: nothing is missing. */
 export function missingFor(state: ServerState): string[] {
@@ -20,7 +20,7 @@ export function missingFor(state: ServerState): string[] {
   if (state.is_available && state.is_loaded && !state.is_created && !state.is_superuser) {
     missing.push("This role may not create it: run `create extension citus` in this database as a superuser.");
   }
-  if (!state.is_created && OWN_SCHEMAS.includes(state.role)) {
+  if (!state.is_created && CITUS_SCHEMAS.includes(state.role)) {
     missing.push(
       `The extension makes a schema ${state.role}, in which a role ${state.role} would look for our tables: rename the role (alter role … rename to …), or give it \`alter role ${state.role} set search_path = public\`.`,
     );

@@ -183,6 +183,7 @@ const OWNER = "bikeshare_audit";
 /** The version of the functions below: a new number makes the next start recreate them. */
 const FORM = "1";
 
+/** `audit_log` is always in the list: NaN only satisfies the type. */
 const RETENTION_DAYS = dailyTables.find(({ name }) => name === "audit_log")?.retentionDays ?? Number.NaN;
 
 // Protected: the role OWNER has the table and all of its partitions, the service's role is no member of OWNER and does

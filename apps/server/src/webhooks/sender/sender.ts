@@ -323,7 +323,9 @@ class IdleConnections {
     const { maxIdlePerOrigin, maxIdle } = this.#limits;
     const hasCapacity = kept.length < maxIdlePerOrigin && this.#count < maxIdle;
     const now = this.#monotonic();
-    if (!connection.isUsable() || !hasCapacity || (this.#noReuseUntil.get(origin) ?? now) > now) {
+    const noReuseUntil = this.#noReuseUntil.get(origin);
+    const mayReuse = noReuseUntil === undefined || noReuseUntil <= now;
+    if (!connection.isUsable() || !hasCapacity || !mayReuse) {
       connection.destroy();
       return;
     }
