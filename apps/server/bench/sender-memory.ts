@@ -20,9 +20,9 @@ const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
 const wide = Buffer.alloc(65_536, "x");
 
 /**
- * The kinds of receivers, by a name that the results show: what each does when a request has arrived. Many of
- * the numbers are just below a limit of the sender (`senderLimits`: 200 header lines, 16 KiB of headers, 64 KiB of body in
- * 1,024 pieces), so that it keeps as much as it can.
+ * The kinds of receivers, by a name that the results show: what each does when a request has arrived. Many of the numbers
+ * are just below a limit of the sender (`senderLimits`: 200 header lines, 16 KiB of headers, 64 KiB of body in 1,024
+ * pieces), so that the sender keeps as much as it ever does.
  */
 const kinds: Record<string, (socket: Socket) => void> = {
   "says nothing": () => {},

@@ -93,7 +93,7 @@ export function resourcesTexts(
   };
 }
 
-/** Returns the text of routes.py. Its class `Route` explains the flags. */
+/** Returns the text of routes.py. The class `Route` (_core/request.py) explains the flags. */
 function routesText(operations: readonly { path: string; method: string; operation: Operation }[]): string {
   const routes = operations.map(({ path, method, operation }) => {
     const flags = [

@@ -56,7 +56,7 @@ const role = z.object({ role: membershipRole }).strict();
 
 /**
  * Returns the endpoints for the people of a partner, or of a whole system. Only the list takes `query`, which chooses whose
- * people it shows. An invitation (`body`) names the partner itself, and the other endpoints name a membership or invitation.
+ * people it shows: the other endpoints have a membership, an invitation or, in `body`, a new invitation's partner instead.
  */
 function peopleEndpoints<
   const Path extends string,
