@@ -117,12 +117,18 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
       )}
       {account !== undefined && account.identity !== null && <ProviderConfirmation />}
       {account !== undefined && methods !== undefined && !hasPasskey && !hasPassword && account.identity === null && (
-        <Notice tone="warning">
-          You have neither a passkey nor a password that is accepted here. Sign out, and open a new invitation: within
-          ten minutes of it you can add one.
-        </Notice>
+        <NoWay />
       )}
     </>
+  );
+}
+
+function NoWay() {
+  return (
+    <Notice tone="warning">
+      You have neither a passkey nor a password that is accepted here. Sign out, and open a new invitation: within ten
+      minutes of it you can add one.
+    </Notice>
   );
 }
 

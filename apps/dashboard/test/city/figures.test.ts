@@ -1,5 +1,4 @@
 import type { Glance } from "@bikeshare/contract/console";
-import type { VNode } from "preact";
 import { expect, it } from "vitest";
 import { Sparkline } from "../../src/components/sparkline.tsx";
 import { tilesOf } from "../../src/pages/city/figures.tsx";
@@ -42,13 +41,16 @@ it("the broken and the missing bikes are counted together where both numbers are
   expect(unusable).toMatchObject({ value: 0, note: "0 broken, 0 missing", values: [0] });
 });
 
+/** The fragment that holds the paths. */
+interface Paths {
+  readonly props: { readonly children: readonly { readonly props: { readonly d: string } }[] };
+}
+
 /** Returns the paths of a sparkline: its area and its line. */
 function pathsOf(values: readonly (number | null)[]): readonly string[] {
-  const svg = Sparkline({ values }) as VNode<{ children: VNode<{ children: VNode<{ d: string }>[] }> | false }>;
+  const svg = Sparkline({ values }) as unknown as { props: { children: Paths | false } };
   const { children } = svg.props;
-  if (children === false) return [];
-  const paths = children.props.children as VNode<{ d: string }>[]; // the area and the line
-  return paths.map(({ props }) => props.d);
+  return children === false ? [] : children.props.children.map(({ props }) => props.d);
 }
 
 it("a sparkline has a gap where values are not known", () => {

@@ -17,7 +17,7 @@ beforeEach(() => {
   vi.stubGlobal("fetch", (address: string) => {
     asked.push(address.replace(/\?.*/, ""));
     // No answer comes: the test is about what is asked.
-    return new Promise(() => undefined);
+    return Promise.withResolvers<Response>().promise;
   });
 });
 afterEach(() => {

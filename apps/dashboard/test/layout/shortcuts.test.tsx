@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Filters } from "../../src/components/filters.tsx";
 import { focusFilter } from "../../src/layout/shortcuts.tsx";
-import { type FakeElement, renderIn } from "../fake-document.ts";
+import { renderIn } from "../fake-document.ts";
 
 const filters = ["Status", "Station", "Bike"].map((label) => ({ name: label.toLowerCase(), label }));
 
@@ -13,7 +13,7 @@ function pressSlash(values: Readonly<Record<string, string>>) {
     </main>,
   );
   const isDone = focusFilter();
-  const pressed = (body.querySelectorAll("button") as readonly FakeElement[]).filter(({ clicks }) => clicks > 0);
+  const pressed = body.querySelectorAll("button").filter(({ clicks }) => clicks > 0);
   return { isDone, pressed: pressed.map(({ textContent }) => textContent.trim()) };
 }
 

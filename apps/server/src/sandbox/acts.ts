@@ -91,11 +91,19 @@ export class CityActs {
    * Starts a ride at a station.
    * @param ago how many milliseconds ago it starts; fewer if its bike was not free by then (`startRideOn`)
    */
-  async startRide(stationId: string | undefined, ago = 0): Promise<RideOrReservation> {
+  startRide(stationId: string | undefined, ago = 0): Promise<RideOrReservation> {
+    return this.#withFreeBike(stationId, (bike) => this.startRideOn(bike, ago));
+  }
+
+  /** Does something with a random free bike, and again with another one if somebody else takes the bike first. */
+  async #withFreeBike<Result>(
+    stationId: string | undefined,
+    act: (bike: FreeBike) => Promise<Result>,
+  ): Promise<Result> {
     for (let tries = 1; ; tries++) {
       const bike = await this.freeBike(stationId);
       try {
-        return await this.startRideOn(bike, ago);
+        return await act(bike);
       } catch (error) {
         const isTaken = error instanceof ServiceError && error.code === "bike_not_available";
         if (!isTaken || tries === MAX_TRIES) throw error;
@@ -197,15 +205,16 @@ export class CityActs {
    * @param ago how many milliseconds ago the reservation was made @param minutes for how long it holds the bike
    * @returns the reservation's id, its bike and its station
    */
-  async reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<RideOrReservation> {
+  reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<RideOrReservation> {
     const { clock } = this.#context;
-    const bike = await this.freeBike(stationId);
     const context = { ...this.#context, clock: () => clock() - ago };
-    const request = { bike_id: bike.id, hold_minutes: minutes };
-    const made = await createReservation(context, { systemId: this.systemId, partnerId: this.#partnerId, request });
-    const id = jsonField(made, "id");
-    this.steps.push(`bike ${bike.id} is reserved: ${id}`);
-    return { id, bikeId: bike.id, stationId: bike.station_id };
+    return this.#withFreeBike(stationId, async (bike) => {
+      const request = { bike_id: bike.id, hold_minutes: minutes };
+      const made = await createReservation(context, { systemId: this.systemId, partnerId: this.#partnerId, request });
+      const id = jsonField(made, "id");
+      this.steps.push(`bike ${bike.id} is reserved: ${id}`);
+      return { id, bikeId: bike.id, stationId: bike.station_id };
+    });
   }
 
   /**

@@ -1,4 +1,4 @@
-// oxlint-disable typescript/no-unsafe-member-access -- tests spoil documents in ways that no type has
+// oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-argument -- tests spoil documents in ways that no type has
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
