@@ -28,7 +28,7 @@ const CHUNKS = [
   { name: "stations", test: /\/pages\/(city\/(map-page|rewind)|stations\/)/ },
   { name: "station", test: /\/pages\/(city\/station|agency)/ },
   { name: "fleet", test: /\/pages\/operator\/(fleet|item-timeline|reservation|end-rides)/ },
-  { name: "audit-and-small", test: /\/pages\/(audit|reference)\/|operator\/endpoints-page/ },
+  { name: "audit-and-small", test: /\/pages\/(audit|reference)\/|operator\/(endpoints-page|partner)/ },
   { name: "data", test: /\/pages\/(imports|exports)\// },
   { name: "feeds", test: /\/pages\/operator\/(feed|alerts)/ },
   { name: "attempt", test: /\/pages\/deliveries\/(attempt|body|words|phases)/ },
@@ -36,7 +36,6 @@ const CHUNKS = [
   { name: "webhook", test: /\/pages\/webhook\/(operator|webhook-page|settings|secret|status|replay|held)/ },
   { name: "keys-and-sandbox", test: /\/pages\/(keys|sandbox)\// },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },
-  { name: "partners", test: /\/pages\/operator\/partner/ },
   { name: "overview", test: /\/pages\/overview\// },
   { name: "palette", test: /\/palette\/|layout\/shortcuts/ },
 ];

@@ -126,8 +126,8 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
 function NoWay() {
   return (
     <Notice tone="warning">
-      You have neither a passkey nor a password that is accepted here. Sign out, and open a new invitation: within ten
-      minutes of it you can add one.
+      You have no passkey or password that is accepted here. Sign out, and open a new invitation: within ten minutes of
+      it you can add one.
     </Notice>
   );
 }

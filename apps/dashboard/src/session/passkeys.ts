@@ -51,8 +51,7 @@ function refuse(error: unknown): never {
 
 /** Returns the default name of a new passkey. */
 export function passkeyName(): string {
-  // In this order, because Android names Linux too, and an iPhone Mac.
-  const systems = ["Android", "iPhone", "iPad", "Mac", "Windows", "Linux"];
-  const system = systems.find((name) => navigator.userAgent.includes(name)) ?? "this device";
+  // Not Linux, which Android's browsers name first.
+  const system = /Android|iPhone|iPad|Mac|Windows/.exec(navigator.userAgent)?.[0] ?? "This device";
   return `${system}, ${new Date().toISOString().slice(0, 10)}`;
 }
