@@ -118,6 +118,13 @@ function offsetOf(now: number): number {
   return Date.parse(`${local.replace(" ", "T")}Z`) - Math.floor(now / 1000) * 1000;
 }
 
+/** Returns the instant at which a local day begins. @param day the number of days since 1970 */
+function midnightOf(day: number): number {
+  // The offset of an instant that is at most some hours away, and then that of the midnight: the clock may change between.
+  const about = day * DAY_MS - offsetOf(day * DAY_MS);
+  return day * DAY_MS - offsetOf(about);
+}
+
 /** The hours of the day between which enough people ride to show something. */
 const BUSY = { from: 6, until: 21 };
 
@@ -139,14 +146,13 @@ interface DayOfPast {
 
 /** Divides the past into days, the newest first. */
 function daysOf(rides: readonly CityRide[], changes: readonly StationChange[], now: number): DayOfPast[] {
-  const today = Math.floor((now + offsetOf(now)) / DAY_MS) * DAY_MS - offsetOf(now);
-  const first = today - (HISTORY.days - 1) * DAY_MS;
+  const first = Math.floor((now + offsetOf(now)) / DAY_MS) - (HISTORY.days - 1);
   const days = Array.from({ length: HISTORY.days }, (_, index): DayOfPast => ({
-    since: first + index * DAY_MS,
+    since: midnightOf(first + index),
     rides: [],
     states: [],
   }));
-  const indexOf = (at: number) => Math.floor((at - first) / DAY_MS);
+  const indexOf = (at: number) => days.findLastIndex(({ since }) => since <= at);
   for (const ride of rides) days[indexOf(ride.startedAt)]?.rides.push(ride);
   const latest = new Map<string, PastState>();
   /** The index of the day to which the changes have come. */
