@@ -10,6 +10,7 @@ export interface NodeStream {
   pause(): unknown;
   resume(): unknown;
   readonly readableDidRead?: boolean;
+  readonly destroyed?: boolean;
 }
 
 /**
@@ -37,9 +38,14 @@ export async function readNodeBody(
 function keptBody(request: object): string | Uint8Array | undefined {
   for (const field of ["rawBody", "body"]) {
     const kept: unknown = Reflect.get(request, field);
-    if (kept instanceof Uint8Array || (typeof kept === "string" && kept !== "")) return kept;
+    if (isBytes(kept) || (typeof kept === "string" && kept !== "")) return kept;
   }
   return undefined;
+}
+
+/** Tells whether a value is a Uint8Array, such as a Buffer. `instanceof` would miss those of other realms. */
+function isBytes(value: unknown): value is Uint8Array {
+  return Object.prototype.toString.call(value) === "[object Uint8Array]";
 }
 
 function byteLength(body: string | Uint8Array): number {
@@ -57,8 +63,7 @@ function readStream(stream: NodeStream, maxBytes: number): Promise<Uint8Array | 
     const fail = (message: string) => finish(() => reject(new Error(message)));
     const listeners = {
       data: (chunk: unknown) => {
-        if (!(chunk instanceof Uint8Array))
-          return fail("the request's stream yields strings: do not call setEncoding on it");
+        if (!isBytes(chunk)) return fail("the request's stream yields strings: do not call setEncoding on it");
         if (body.add(chunk)) return;
         stream.pause();
         finish(() => resolve(TOO_LARGE));
@@ -69,7 +74,9 @@ function readStream(stream: NodeStream, maxBytes: number): Promise<Uint8Array | 
       close: () => fail("the request ended before its body did"),
     };
     for (const event of events) stream.on(event, listeners[event]);
-    stream.resume();
+    // A stream that was destroyed before has no more events.
+    if (stream.destroyed === true) listeners.close();
+    else stream.resume();
   });
 }
 

@@ -34,7 +34,7 @@ export function ProbeResult({ probe }: { readonly probe: Probe }) {
         {probe.is_accepted ? "The test request succeeded." : advice?.action}
         {!probe.is_signed_with_secret &&
           request !== null &&
-          " There is no secret yet: a receiver that verifies signatures rightly refuses this one request."}
+          " It was not signed with the webhook's secret: a receiver that verifies signatures rightly refuses this one request."}
       </Notice>
       <ol class="webhook-steps">
         {steps.map(({ step, result, ms, text }) => (
