@@ -25,8 +25,11 @@ export function createConnection(onRecovered: () => void): Connection {
   /** The timer of the probes. It runs exactly while the connection is lost. */
   let probes: ReturnType<typeof setInterval> | undefined;
   let isProbing = false;
+  /** The number of reports so far. */
+  let reports = 0;
   const listeners = new Set<() => void>();
   const report = (isReached: boolean) => {
+    reports++;
     const wasReached = probes === undefined;
     if (isReached === wasReached) return;
     clearInterval(probes);
@@ -37,10 +40,12 @@ export function createConnection(onRecovered: () => void): Connection {
   const probeOnce = () => {
     if (isProbing) return;
     isProbing = true;
+    const before = reports;
     fetch(PROBE_PATH, { cache: "no-store", signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })
       .then(
         (response) => report(response.ok),
-        () => report(false),
+        // What was reported meanwhile is newer than this probe.
+        () => reports === before && report(false),
       )
       .finally(() => (isProbing = false));
   };
@@ -58,6 +63,11 @@ export function createConnection(onRecovered: () => void): Connection {
 /** Tells whether the connection is lost, for a component that shows it. */
 export function useIsLost(connection: Connection): boolean {
   const [isLost, setLost] = useState(connection.isLost);
-  useEffect(() => connection.subscribe(() => setLost(connection.isLost())), [connection]);
+  useEffect(() => {
+    const update = () => setLost(connection.isLost());
+    // The state may have changed since the first render.
+    update();
+    return connection.subscribe(update);
+  }, [connection]);
   return isLost;
 }

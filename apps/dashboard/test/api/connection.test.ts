@@ -59,6 +59,17 @@ it("the connection is lost while the service is not ready, and back as soon as i
   expect(recoveries()).toBe(1);
 });
 
+it("a slow probe that fails does not outweigh a request that has arrived meanwhile", async () => {
+  const probe = Promise.withResolvers<Response>();
+  vi.stubGlobal("fetch", () => probe.promise);
+  const { connection, recoveries } = connected(() => Promise.reject(new Error("no request")));
+  connection.check();
+  connection.report(true);
+  probe.reject(new Error("timed out"));
+  await vi.advanceTimersByTimeAsync(0);
+  expect([connection.isLost(), recoveries()]).toEqual([false, 0]);
+});
+
 it("a response that is cut off is a failure of the connection, after which a read is tried again", async () => {
   const { client } = connected(() => Promise.resolve(new Response('{"person":', { status: 200 })));
   await expect(client.session.get()).rejects.toThrow(ConnectionError);

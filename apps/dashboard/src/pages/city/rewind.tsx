@@ -15,7 +15,7 @@ const PLAY_MS = 350;
 export function useInstant(): readonly [string | undefined, (at: string | undefined) => void] {
   const url = useUrlState();
   const given = Date.parse(url.get("at"));
-  // False, and so now, if the address has no instant (NaN) or one in the future.
+  // The comparison is false, which means now, if the address has no instant (NaN) or one in the future.
   const at = given < new Date().getTime() ? new Date(given).toISOString() : undefined;
   // The address has the instant to the minute: `2026-11-26T08:45Z`.
   return [at, (next) => url.filter({ at: next?.slice(0, 16).concat("Z") ?? "" })];
@@ -65,8 +65,13 @@ export function Rewind({ at, timeZone, onChange }: RewindProps) {
   const { last, instantOf } = positions;
   const [position, setPosition] = useResting(positions.given, (next) => onChange(instantOf(next)));
   const [isPlaying, setPlaying] = usePlaying(position, last, setPosition);
-  const place = instantOf(position);
-  const text = place === undefined ? "Now" : cityText(place, timeZone, CLOCK);
+  const shownAt = instantOf(position);
+  const text = shownAt === undefined ? "Now" : cityText(shownAt, timeZone, CLOCK);
+  // A click counts more than a move of the slider that has not rested yet.
+  const goTo: RewindProps["onChange"] = (next) => {
+    setPosition(undefined);
+    onChange(next);
+  };
   return (
     <div class="rewind" role="group" aria-label="Rewind">
       <Button
@@ -93,9 +98,9 @@ export function Rewind({ at, timeZone, onChange }: RewindProps) {
         }}
       />
       <output class="rewind-time">{text}</output>
-      <DayChooser positions={positions} timeZone={timeZone} onChange={onChange} />
+      <DayChooser positions={positions} timeZone={timeZone} onChange={goTo} />
       {/* The button is always rendered, so that the slider keeps its length while it is dragged. */}
-      <Button disabled={at === undefined} onClick={() => onChange(undefined)}>
+      <Button disabled={at === undefined} onClick={() => goTo(undefined)}>
         Back to now
       </Button>
     </div>
@@ -121,14 +126,17 @@ function DayChooser({ positions: { isToday, start, onDay }, timeZone, onChange }
 }
 
 /**
- * Returns the position of the slider and a function that moves it. A move is shown at once. `act` is called when the slider
- * has rested for `REST_MS`, and should change `given`.
+ * Returns the position of the slider and a function that moves it (undefined: back to `given`). A move is shown at once. `act`
+ * is called when the slider has rested for `REST_MS` elsewhere, and should change `given`.
  */
-function useResting(given: number, act: (position: number) => void): readonly [number, (position: number) => void] {
+function useResting(
+  given: number,
+  act: (position: number) => void,
+): readonly [number, (position: number | undefined) => void] {
   const [moved, setMoved] = useState<number>();
   useEffect(() => {
     if (moved === undefined) return undefined;
-    const timer = setTimeout(() => act(moved), REST_MS);
+    const timer = setTimeout(() => (moved === given ? setMoved(undefined) : act(moved)), REST_MS);
     return () => clearTimeout(timer);
   }, [moved]);
   useEffect(() => setMoved(undefined), [given]);

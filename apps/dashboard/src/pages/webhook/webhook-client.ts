@@ -7,8 +7,8 @@ export interface PartnerParams {
 }
 
 /**
- * The webhook that a call is about, as path and query parameters. Without an id, a call that changes settings makes a webhook,
- * and one that reads deliveries reads those of all webhooks.
+ * The webhook that a call is about, as path and query parameters. Without an id it is the partner's only webhook; the service
+ * rejects a call that changes something if there are several.
  */
 export interface WebhookTarget {
   readonly params: PartnerParams;
@@ -20,13 +20,17 @@ type Own = typeof api.webhook;
 /** The same calls, for the operator. */
 type Operators = typeof api.endpoints;
 
-/** A call that saves settings. The operator's calls return a new secret, too. */
+/**
+ * A call that saves settings. For the operator, its result also has the secret, if one was made (otherwise null). A partner's
+ * admins get no `secret`: they read it with `showSecret`.
+ */
 type Saves<Name extends "set" | "add"> = (
   ...request: Parameters<Own[Name]>
 ) => Promise<Awaited<ReturnType<Own[Name]>> & { readonly secret?: string | null }>;
 
 /**
- * The calls that change a webhook. One client makes those of the partner's admins, another those of the operator.
+ * The calls of a webhook's page: changes, and the trials `preview`, `probe` and `test`. `api.webhook` is the client of the
+ * partner's admins, `api.endpoints` that of the operator.
  */
 export interface WebhookClient
   extends
@@ -47,7 +51,9 @@ export interface WebhookClient
     Partial<Pick<Own, "showSecret">>,
     // Only the operator replays a period, or stops a replay. A partner's admins resend from the list of deliveries instead.
     Partial<Pick<Operators, "replay" | "stopReplay">> {
+  /** Changes a webhook, or makes the partner's first one. */
   readonly set: Saves<"set">;
+  /** Makes a further webhook. */
   readonly add: Saves<"add">;
 }
 
