@@ -44,7 +44,10 @@ export interface ReplayOutcome {
   readonly failed: readonly { readonly line: number; readonly reason: string }[];
   /** The number of stations that are not listed at the end, because only one of the two station feeds names them. */
   readonly waiting: StationsWaiting;
-  /** The problems of the snapshots, and of the lines that are not snapshots. At most `MAX_PROBLEMS`. */
+  /**
+   * The problems of the `station_information` document, of the snapshots, and of the lines that are not snapshots. At most
+   * `MAX_PROBLEMS`.
+   */
   readonly problems: readonly Problem[];
 }
 

@@ -17,7 +17,7 @@ export interface AgencyRow extends Pick<
   Tables["agencies"],
   "partner_id" | "agency_id" | "time_zone" | "trips_since" | "boundary_hash"
 > {
-  /** The fields that its requirement file disallows, by list of records. */
+  /** The fields that its requirement file disallows, for each list of MDS (`trips`, `events`, …); null: it has no such file. */
   readonly left_out: LeftOutFields | null;
   /** Its boundary; null: it has none, or the boundary is one of `knownBoundaries`. */
   readonly new_boundary: MultiPolygon | null;
