@@ -6,7 +6,7 @@ import { oldestDueAt } from "../webhooks/backlog.ts";
 import { compareAllStations, hasUncompared } from "../webhooks/thresholds.ts";
 import { CityActs, ignoringRefusal } from "./acts.ts";
 import { updateTimePassed } from "./clock-queries.ts";
-import { bringFaultsNearer } from "./faults.ts";
+import { endFaultsSooner } from "./faults.ts";
 import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
 import { endOfRide } from "./ride-times.rules.ts";
 import { inTurn } from "./turns.ts";
@@ -30,7 +30,7 @@ export async function letTimePass(context: CommandContext, systemId: string, sec
   await context.db.transaction(async (tx) => {
     await lockSandboxCity(tx, systemId);
     await updateTimePassed(tx, systemId, new Date(now), seconds);
-    await bringFaultsNearer(tx, systemId, now, seconds);
+    await endFaultsSooner(tx, systemId, now, seconds);
     // Cached keys contain faults and the times at which keys expire, which have both moved.
     await notifyKeysChanged(tx, systemId);
     // Wakes the workers, because events and deliveries may have become due.

@@ -12,8 +12,9 @@ import { endingSooner, lastingFaults, meetFault, newFault } from "./faults.rules
 import { findSandbox, lockSandboxCity, updateFaults, updateWebhookFaults } from "./queries.ts";
 
 /*
- * Faults are errors that a partner asks its sandbox to simulate, in answers of the API or in deliveries. Processes cache
- * with a key whether its sandbox has faults of the API, so each change of these notifies them to reload the keys.
+ * Faults are errors that a partner asks its sandbox to simulate, in answers of the API or in deliveries. Each process caches,
+ * with each key, whether the key's sandbox has faults of the API, so every change of these notifies the processes to reload
+ * the keys.
  */
 
 /** Adds a fault to a sandbox's API. @returns all faults that have not ended */
@@ -32,9 +33,12 @@ export function addFault(
   });
 }
 
-/** Ends all faults of a sandbox's API. Needs no lock, because it does not depend on the present faults. */
+/** Ends all faults of a sandbox's API. Locks them: a request that takes one would otherwise write the others back. */
 export function endFaults({ db }: CommandContext, systemId: string): Promise<void> {
-  return db.transaction((tx) => writeFaults(tx, systemId, []));
+  return db.transaction(async (tx) => {
+    await lockSandboxCity(tx, systemId);
+    await writeFaults(tx, systemId, []);
+  });
 }
 
 /**
@@ -60,22 +64,19 @@ export async function setWebhookFaults(
   const { delay, duplicate, reorder, bad_signature: badSignature, down } = faults;
   const isNone = delay === 0 && !duplicate && !reorder && !badSignature && !down;
   await db.transaction(async (tx) => {
+    // An advance of the clock would otherwise write back the faults that it has read.
+    await lockSandboxCity(tx, systemId);
     await updateWebhookFaults(tx, systemId, isNone ? null : faults);
     tx.notify("webhook_endpoints", systemId);
   });
 }
 
 /**
- * Makes the faults of a sandbox's API and deliveries end `seconds` sooner. Removes the API's faults that have then
- * ended. Those of deliveries stay stored: their `until` says that they are over. The caller has locked the sandbox, and
+ * Lets `seconds` pass for the faults of a sandbox's API and deliveries: an advance of a sandbox's clock does not change the
+ * service's clock, so their ends are moved instead. Removes the API's faults that have then ended. Those of deliveries stay stored: their `until` says that they are over. The caller has locked the sandbox, and
  * notifies the processes that cache faults.
  */
-export async function bringFaultsNearer(
-  tx: Transaction,
-  systemId: string,
-  now: number,
-  seconds: number,
-): Promise<void> {
+export async function endFaultsSooner(tx: Transaction, systemId: string, now: number, seconds: number): Promise<void> {
   const sandbox = await findSandbox(tx, systemId);
   const { faults, webhook_faults: ofWebhooks } = sandbox ?? {};
   if (faults) {

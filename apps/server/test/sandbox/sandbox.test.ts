@@ -13,7 +13,7 @@ import { createMetrics } from "../../src/health/metrics/registry.ts";
 import { issueKey, keysOf, rotateKey } from "../../src/partners/keys/service.ts";
 import { createPartner, partnersOf } from "../../src/partners/service.ts";
 import { removePartner, suspendPartner } from "../../src/partners/suspend-or-remove.ts";
-import { addFault } from "../../src/sandbox/faults.ts";
+import { addFault, endFaults, takeFault } from "../../src/sandbox/faults.ts";
 import { rideOnce, startEmptyingSandboxes, startSandboxRides } from "../../src/sandbox/riding.ts";
 import { createSandbox, emptySandbox, resetSandbox } from "../../src/sandbox/service.ts";
 import { openListener } from "../../src/storage/db/listener.ts";
@@ -171,6 +171,17 @@ describe("faults", () => {
       expect((await get("/v1/me")).status).toBe(500);
       await end();
       expect((await get("/v1/me")).status).toBe(200);
+    }
+  });
+
+  it("that are ended while requests take some of them stay ended", async () => {
+    const context = keyContext(app);
+    const kept = statement("test.faultsOfSandbox", "select faults from sandboxes where system_id = $1");
+    for (let round = 0; round < 20; round++) {
+      await addFault(context, systemId, { status: 500, share: 1, count: 100 });
+      const taken = Array.from({ length: 5 }, () => takeFault(context, systemId, "GET /v1/me"));
+      await Promise.all([...taken, endFaults(context, systemId)]);
+      expect(await app.db.query(kept, [systemId])).toEqual([{ faults: null }]);
     }
   });
 
