@@ -114,7 +114,14 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
     if (await staysInDefault(db, table, today)) staying.push(table.name);
     else missing.push(table.name);
   }
-  if (missing.length === 0 && overdue.length > 0) {
+  if (missing.length > 0) {
+    return warning(
+      "partitions",
+      `today's are missing of ${missing.join(", ")}`,
+      "Start `serve --role worker`, which makes them.",
+    );
+  }
+  if (overdue.length > 0) {
     return warning(
       "partitions",
       `no longer kept, and still there: ${overdue.join(", ")}`,
@@ -122,17 +129,10 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
         "dropped. After a jump of the clock, or a pause of the workers, it goes a day later.",
     );
   }
-  if (missing.length === 0) {
-    // Rows were stored before their partition was created, for example after a clock jumped. They are deleted from the
-    // default partition once they are old enough.
-    const detail = `rows of ${staying.join(", ")} came before today's, and stay in the default partition`;
-    return ok("partitions", staying.length === 0 ? "today's are there" : detail);
-  }
-  return warning(
-    "partitions",
-    `today's are missing of ${missing.join(", ")}`,
-    "Start `serve --role worker`, which makes them.",
-  );
+  // Rows were stored before their partition was created, for example after a clock jumped. They are deleted from the default
+  // partition once they are old enough.
+  const detail = `rows of ${staying.join(", ")} came before today's, and stay in the default partition`;
+  return ok("partitions", staying.length === 0 ? "today's are there" : detail);
 }
 
 const GIB = 1024 ** 3;
@@ -171,8 +171,8 @@ export async function checkCertificate({ tls }: Config, now: number): Promise<re
   return [left < thresholds.certificateMs ? warning("certificate", detail, fix) : ok("certificate", detail)];
 }
 
-const EVICTS =
-  "Set maxmemory-policy to noeviction. What it forgets, callers may use a second time, and no process notices.";
+const EVICTION_REMEDY =
+  "Set maxmemory-policy to noeviction. When Redis forgets a count, that caller can use its limit again, and no process notices.";
 
 /** Checks whether Redis counts. Only `doctor` calls this, because a process that counts in Redis reports failures itself. */
 export async function checkRedis({ redisUrl }: Config): Promise<readonly CheckResult[]> {
@@ -194,9 +194,9 @@ export async function checkRedisMemory({ redisUrl }: Config): Promise<readonly C
   if (redisUrl === undefined) return [];
   const name = "redis memory";
   const policy = await inRedis(redisUrl, (store) => store.evictionPolicy()).catch(() => undefined);
-  if (policy === undefined) return [ok(name, "forgets nothing when it is full")];
+  if (policy === undefined) return [ok(name, "no sign that it forgets counts when it is full")];
   const detail = `Redis forgets counts when its memory is full: maxmemory-policy is ${policy}`;
-  return [warning(name, detail, EVICTS)];
+  return [warning(name, detail, EVICTION_REMEDY)];
 }
 
 /** The operations of Redis that the checks use. */
@@ -225,6 +225,7 @@ export async function checkLatestBackup({ backups }: Config, now: number): Promi
   if (backups === undefined) return [];
   const newest = await latestBackup(backups, now);
   const fix = `Look for "making a backup" in the log of a worker, or make one by hand: \`bikeshare backup ${shellWord(backups.directory)}\`.`;
+  // Only a warning: a new deployment has none until its first is written, which may take hours.
   if (newest === undefined) return [warning("latest backup", `there is none in ${backups.directory}`, fix)];
   const age = now - newest.madeAt;
   const detail = `${newest.name}, ${(age / 3_600_000).toFixed(1)} h old`;

@@ -23,7 +23,7 @@ import {
 
 /**
  * Whether the replica answered a read, or why the primary did: no connection to the replica could be used (`left_out`), the
- * replica did not replay the position in time (`behind`), or its statement failed (`failed`).
+ * primary did not tell its position or the replica did not replay it in time (`behind`), or its statement failed (`failed`).
  */
 export const READ_OUTCOMES = ["replica", "left_out", "behind", "failed"] as const;
 export type ReadOutcome = (typeof READ_OUTCOMES)[number];
@@ -91,6 +91,7 @@ export function createReplicaReads(options: ReplicaReadsOptions): {
     }
     return work(options.filtered);
   };
+  // The caller closes the replica and the primary's pool.
   return { readPool: { read, close: () => Promise.resolve() }, runFiltered };
 }
 
@@ -177,6 +178,8 @@ export function openReplica(options: ReplicaOptions): Replica {
   const isUsed = (connection: ReplicaConnection) =>
     primary.failure() === undefined && connection.leftOut() === undefined;
   const status = (): ReplicaStatus => {
+    // Each connection gives an upper bound of the age. The smallest is the best known one; behind a balancer, it is that of the
+    // most current server.
     const lagMs = Math.min(...quick.map((each) => each.lagMs()));
     const failure = primary.failure();
     if (failure !== undefined) return { leftOut: { reason: "primary", detail: failure }, lagMs };
@@ -191,6 +194,7 @@ export function openReplica(options: ReplicaOptions): Replica {
       if (position !== undefined) await Promise.all(idle.map((each) => each.examine(position)));
       options.onStatus(status());
     },
+    // `position` and `examine` keep their failures, as the reason why the replica is left out.
     onError: () => undefined,
   });
   return {

@@ -34,8 +34,8 @@ export interface SenderLimits extends ConnectLimits {
 export const senderLimits: SenderLimits = {
   dnsTimeoutMs: 3_000,
   connectTimeoutMs: 5_000,
-  // Too high: this worker's exclusive right to send the endpoint's deliveries (a lease of 25 s) ends during the attempt, and
-  // another worker sends the same delivery.
+  // An attempt begins only while this worker's lease, its exclusive right to send the endpoint's deliveries, lasts for
+  // `MIN_LEASE_LEFT_MS` (16 s) more. Too high: the lease ends during the attempt, and another worker sends the delivery too.
   totalTimeoutMs: 15_000,
   // RFC 8305. Too low: connects twice to every distant receiver. Too high: delays each attempt when the first address
   // is dead.
