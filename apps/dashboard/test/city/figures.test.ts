@@ -1,7 +1,9 @@
 import type { Glance } from "@bikeshare/contract/console";
+import { h } from "preact";
 import { expect, it } from "vitest";
 import { Sparkline } from "../../src/components/sparkline.tsx";
 import { tilesOf } from "../../src/pages/city/figures.tsx";
+import { renderIn } from "../fake-document.ts";
 
 const scope = { systemId: "main", partnerId: undefined, isFirstSystem: true, canChange: true };
 const known = { available: 10, reserved: 1, on_trip: 2, disabled: 3, missing: 4 };
@@ -41,16 +43,11 @@ it("the broken and the missing bikes are counted together where both numbers are
   expect(unusable).toMatchObject({ value: 0, note: "0 broken, 0 missing", values: [0] });
 });
 
-/** The fragment that holds the paths. */
-interface Paths {
-  readonly props: { readonly children: readonly { readonly props: { readonly d: string } }[] };
-}
-
 /** Returns the paths of a sparkline: its area and its line. */
-function pathsOf(values: readonly (number | null)[]): readonly string[] {
-  const svg = Sparkline({ values }) as unknown as { props: { children: Paths | false } };
-  const { children } = svg.props;
-  return children === false ? [] : children.props.children.map(({ props }) => props.d);
+function pathsOf(values: readonly (number | null)[]): readonly (string | null)[] {
+  return renderIn(h(Sparkline, { values }))
+    .querySelectorAll("path")
+    .map((path) => path.getAttribute("d"));
 }
 
 it("a sparkline has a gap where values are not known", () => {

@@ -17,7 +17,7 @@ beforeEach(() => {
   vi.stubGlobal("fetch", (address: string) => {
     asked.push(address.replace(/\?.*/, ""));
     // No answer comes: the test is about what is asked.
-    return Promise.withResolvers<Response>().promise;
+    return new Promise(() => {});
   });
 });
 afterEach(() => {
