@@ -1,8 +1,6 @@
 import { Link } from "wouter-preact";
-import { Loading } from "../../components/loading.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Tab, Tabs } from "../../components/tabs.tsx";
-import { lazyPart, useLazy } from "../../components/use-lazy.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
@@ -15,6 +13,7 @@ import { NextSteps } from "./next-steps.tsx";
 import { priceInWords } from "./price-in-words.ts";
 import { PublishedView } from "./published-view.tsx";
 import { VehicleTypesView } from "./vehicle-types-view.tsx";
+import { ZonesView } from "./zones-view.tsx";
 
 /** The page "System": forms for what GBFS publishes about the system, and the resulting documents. */
 export function SystemPage() {
@@ -43,21 +42,13 @@ function tabsOf(access: Access): Tab[] {
     { id: "plans", label: "Pricing plans", content: () => <PricingPlansView access={access} /> },
     { id: "types", label: "Vehicle types", content: () => <VehicleTypesView access={access} /> },
     { id: "regions", label: "Regions", content: () => <RegionsView access={access} /> },
-    { id: "zones", label: "Zones", content: () => <LazyZones access={access} /> },
+    { id: "zones", label: "Zones", content: () => <ZonesView access={access} /> },
     { id: "published", label: "Published", content: () => <PublishedView access={access} /> },
   ];
 }
 
 interface ViewProps {
   readonly access: Access;
-}
-
-const zones = lazyPart(async () => (await import("./zones-view.tsx")).ZonesView);
-
-/** The view of zones. Its module is loaded when the view is opened, because no other view needs a map. */
-function LazyZones({ access }: ViewProps) {
-  const Loaded = useLazy(zones);
-  return Loaded === undefined ? <Loading /> : <Loaded access={access} />;
 }
 
 /** The view of pricing plans, each with the vehicle types that name it. */
