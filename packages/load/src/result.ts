@@ -144,7 +144,10 @@ export interface DeliveryResult {
   readonly expected: number;
   readonly received: number;
   readonly lost: number;
-  /** Deliveries whose `delivery_id` had arrived before. They are allowed only after a crash. */
+  /**
+   * Arrivals of a delivery after its first. The service promises at least one; without a crash, and with a receiver that answers
+   * in time, there should be no other.
+   */
   readonly repeated: number;
   /** Rides whose end an endpoint received before the start. The service promises no order. */
   readonly reordered: number;

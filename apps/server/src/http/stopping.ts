@@ -132,7 +132,7 @@ export function refuseAfterStandstill(app: FastifyInstance, maxStandstillMs = MA
   });
   app.addHook("onRequest", ({ method }, _reply, done) => {
     const now = performance.now();
-    const isRead = method === "GET" || method === "HEAD";
+    const isRead = ["GET", "HEAD", "OPTIONS"].includes(method);
     const mayHaveWaited = !isRead && (now < refusedUntil || hasStoodStill(now));
     done(mayHaveWaited ? serviceError("unavailable", "stoodStill", { retryAfterSeconds: RETRY_SECONDS }) : undefined);
   });

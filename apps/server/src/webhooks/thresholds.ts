@@ -209,8 +209,9 @@ async function newEvent(
 ): Promise<NewEvent> {
   const occurredAt = new Date(at);
   const past = since !== null && at < since.getTime() ? await textAt(id, occurredAt) : undefined;
-  // In a sandbox, advancing the clock can put the event before the station's change. The station's state at the event's time
-  // does not fit the event then, so its present state is sent.
+  // An event has the station as it was at the event's time: a past state, if the station has changed since. In a sandbox, an
+  // advanced clock can date the event before the very change that caused it. The past state does not fit the event then, and
+  // the present one is sent.
   const isPast = past !== undefined && fitsEvent({ count, fewer_than }, name, past);
   const station = isPast ? past : json;
   if (station === null) throw new Error(`station ${id}, which is gone, crossed a threshold`);

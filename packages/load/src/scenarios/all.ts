@@ -34,6 +34,7 @@ export const scenarios: Readonly<Record<string, ScenarioKind>> = {
     needsOperator: true,
     needsBikes: true,
   },
+  // The same requests. The load test registers endpoints, and checks what they receive, for this scenario.
   webhooks: {
     description: "starts and ends rides, and receives their webhooks: each event must arrive at each endpoint",
     create: rideCommands,

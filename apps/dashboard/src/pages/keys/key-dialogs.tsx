@@ -154,7 +154,7 @@ export function MadeKeyDialog({ made, onClose }: { readonly made: MadeKey; reado
     >
       <Notice tone="warning">Copy it now: it is not shown again.</Notice>
       <Code text={made.key} label="The new key" />
-      {made.replacedEndsAt !== null && (
+      {made.replacedEndsAt !== null && Date.parse(made.replacedEndsAt) > new Date().getTime() && (
         <p class="muted">
           The old key works until <Time at={made.replacedEndsAt} show="exact" />. Its last use, on this page, says
           whether anybody still has it.

@@ -26,7 +26,7 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-/** How to connect, for how long statements may run, and who learns of it. */
+/** How a pool connects, how long statements may run, and who observes statements and lost connections. */
 export interface DatabaseOptions {
   readonly connectionString: string;
   /** The name of the pool in metrics. Default: `other`. */

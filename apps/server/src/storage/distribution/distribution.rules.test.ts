@@ -47,7 +47,7 @@ describe("the tables that are distributed", () => {
   );
 
   test("are those of the migrations in their order, references first, without partitions", () => {
-    expect(tableSteps(kinds, new Map())).toEqual({ references: ["partners", "keys"], systems: ["rides"] });
+    expect(tableSteps(kinds, new Map())).toEqual({ referenceTables: ["partners", "keys"], systemTables: ["rides"] });
     expect(tablesOfKind(kinds, "system")).toEqual(["rides"]);
   });
 
@@ -56,7 +56,7 @@ describe("the tables that are distributed", () => {
       ["partners", "reference"],
       ["rides_default", "system"],
     ]);
-    expect(tableSteps(kinds, distributed)).toEqual({ references: ["keys"], systems: ["rides"] });
+    expect(tableSteps(kinds, distributed)).toEqual({ referenceTables: ["keys"], systemTables: ["rides"] });
   });
 
   test("are refused when one is distributed as another kind", () => {

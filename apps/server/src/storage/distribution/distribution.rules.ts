@@ -36,9 +36,9 @@ export function missingFor(state: ServerState): string[] {
 /** The tables that are still to be distributed. */
 export interface TableSteps {
   /** Reference tables, in the order of their migrations: a table comes after the tables that it refers to. */
-  readonly references: readonly string[];
+  readonly referenceTables: readonly string[];
   /** System tables: each of their rows belongs to a system. */
-  readonly systems: readonly string[];
+  readonly systemTables: readonly string[];
 }
 
 /**
@@ -60,7 +60,7 @@ export function tableSteps(
   }
   const left = (wanted: TableKind) =>
     [...kinds].flatMap(([name, kind]) => (kind === wanted && !distributed.has(name) ? [name] : []));
-  return { references: left("reference"), systems: left("system") };
+  return { referenceTables: left("reference"), systemTables: left("system") };
 }
 
 /** Returns the tables of a kind. */

@@ -104,10 +104,14 @@ export async function updateToReference(db: Queryable, table: string): Promise<v
 
 /**
  * Distributes a table, and its partitions, over shards by system.
- * @param to the first system table, with which this one is colocated; for the first table, its number of shards
+ * @param to the number of shards, for the first table; for each other one, the first table, beside whose shards its own are
  */
-export async function updateToSystem(db: Queryable, table: string, to: string | number): Promise<void> {
-  await db.query(typeof to === "number" ? createSystem : createBeside, [table, to]);
+export async function updateToSystem(
+  db: Queryable,
+  table: string,
+  to: { readonly shards: number } | { readonly beside: string },
+): Promise<void> {
+  await ("shards" in to ? db.query(createSystem, [table, to.shards]) : db.query(createBeside, [table, to.beside]));
 }
 
 const localBytes = statement(

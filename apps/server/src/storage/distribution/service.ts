@@ -17,6 +17,12 @@ import {
 } from "./queries.ts";
 import { readTableKinds } from "./table-kinds.ts";
 
+/*
+ * Distributes a database over several servers with Citus. A reference table is copied to every node. A system table is split
+ * by `system_id`: the rows of each system are in one shard, on one node. The shards of all system tables are beside those of
+ * the first, so that a node has a system's rows of all tables.
+ */
+
 export type { DatabaseNode } from "./queries.ts";
 
 /** How far a database with the extension Citus is distributed over several servers. */
@@ -31,12 +37,12 @@ export interface DistributionState {
 /** Returns how far a database is distributed; undefined: it does not have the extension. */
 export async function examineDistribution(db: Database): Promise<DistributionState | undefined> {
   if (!(await findExtension(db))) return undefined;
-  const { references, systems } = tableSteps(await readTableKinds(), await listDistributedTables(db));
+  const { referenceTables, systemTables } = tableSteps(await readTableKinds(), await listDistributedTables(db));
   const sharing: string[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) {
     if (await sharesShard(db, systemId)) sharing.push(systemId);
   }
-  return { undistributed: [...references, ...systems], sharing, nodes: await listNodes(db) };
+  return { undistributed: [...referenceTables, ...systemTables], sharing, nodes: await listNodes(db) };
 }
 
 /**
@@ -70,6 +76,7 @@ export async function distribute(db: Database, onStep: OnStep): Promise<Distribu
     await insertExtension(db);
   }
   const tables = await distributeTables(db, onStep);
+  // Gives the nodes' sessions the settings of our own, such as UTC.
   await updateDatabaseSettings(db);
   const systems: string[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) {
@@ -87,10 +94,10 @@ export async function planDistribution(db: Database): Promise<Distribution> {
   if (!isCreated) return { extension: true, tables: [...kinds.keys()], systems };
   const steps = tableSteps(kinds, await listDistributedTables(db));
   // All system tables are colocated with the first one, so without it no system has a shard yet.
-  const isBegun = !steps.systems.includes(await firstSystemTable());
+  const isBegun = !steps.systemTables.includes(await firstSystemTable());
   const sharing: string[] = [];
   for (const systemId of systems) if (!isBegun || (await sharesShard(db, systemId))) sharing.push(systemId);
-  return { extension: false, tables: [...steps.references, ...steps.systems], systems: sharing };
+  return { extension: false, tables: [...steps.referenceTables, ...steps.systemTables], systems: sharing };
 }
 
 /** Returns the state of a server that has all that is needed. @throws Error with the missing requirements */
@@ -107,17 +114,18 @@ export async function distributeTables(db: Queryable, onStep: OnStep = () => und
   const steps = tableSteps(kinds, await listDistributedTables(db));
   const first = await firstSystemTable();
   const done: string[] = [];
-  for (const table of steps.references) {
+  for (const table of steps.referenceTables) {
     onStep(table);
     await updateToReference(db, table);
     done.push(table);
   }
-  for (const table of steps.systems) {
+  for (const table of steps.systemTables) {
     onStep(table);
-    await updateToSystem(db, table, table === first ? FIRST_SHARDS : first);
+    await updateToSystem(db, table, table === first ? { shards: FIRST_SHARDS } : { beside: first });
     done.push(table);
   }
-  // Also covers the tables of earlier runs, which an interruption may have left with local rows.
+  // The distribution has copied the rows to the shards, and left the old ones on the coordinator, where no query sees them.
+  // This frees their space, also in tables of earlier runs that were interrupted before.
   for (const table of kinds.keys()) await deleteLocalRows(db, table);
   return done;
 }

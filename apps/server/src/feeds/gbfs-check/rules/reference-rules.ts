@@ -186,6 +186,10 @@ function* typesNamed(set: FeedSet): Generator<NamedType> {
   }
 }
 
+/** The fields with texts in several languages, of the system and of records in lists. */
+const SYSTEM_TEXTS = ["name", "short_name", "operator", "attribution_organization_name", "terms_url", "privacy_url"];
+const RECORD_TEXTS = ["name", "short_name", "make", "model", "description", "summary"];
+
 /** Yields the texts that lack one of the languages that the system declares. From GBFS 3.0 on. */
 function* textsWithoutLanguage(set: FeedSet): Generator<Found> {
   const document = set.one("system_information");
@@ -196,11 +200,11 @@ function* textsWithoutLanguage(set: FeedSet): Generator<Found> {
     const given = new Set(objectsIn(value).map(({ language }) => language));
     return languages.find((language) => !given.has(language));
   };
-  for (const field of ["name", "operator", "terms_url", "privacy_url"])
+  for (const field of SYSTEM_TEXTS)
     if (document.data[field] !== undefined && lacks(document.data[field]) !== undefined) yield inData(document, field);
   for (const name of LISTS)
     for (const record of recordsOf(set, name))
-      for (const field of ["name", "description", "summary"]) {
+      for (const field of RECORD_TEXTS) {
         const value = record.get(field);
         if (Array.isArray(value) && lacks(value) !== undefined) yield record.at(field);
       }
