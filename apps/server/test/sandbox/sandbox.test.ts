@@ -176,7 +176,7 @@ describe("faults", () => {
 
   it("that are ended while requests take some of them stay ended", async () => {
     const context = keyContext(app);
-    const kept = statement("test.faultsOfSandbox", "select faults from sandboxes where system_id = $1");
+    const kept = statement("test.apiFaultsOfSandbox", "select faults from sandboxes where system_id = $1");
     for (let round = 0; round < 20; round++) {
       await addFault(context, systemId, { status: 500, share: 1, count: 100 });
       const taken = Array.from({ length: 5 }, () => takeFault(context, systemId, "GET /v1/me"));
