@@ -144,6 +144,12 @@ export interface Layout {
   readonly names: readonly string[];
 }
 
+/** Returns the name of a field's column as the file writes it; the field's own name if the file has no such column. */
+export function columnName({ names, columnIndexes }: Layout, field: TripField): string {
+  const columnIndex = columnIndexes[field];
+  return (columnIndex === undefined ? undefined : names[columnIndex]) ?? field;
+}
+
 /**
  * Returns a hint for a header that is only one column: the file may use semicolons or tabs, as spreadsheet programs do in
  * many languages.

@@ -1,6 +1,6 @@
 import { isPathStep } from "@bikeshare/contract";
 import type { PastRide } from "../../city/fleet/ride-import.ts";
-import type { Layout, TripField } from "./formats.ts";
+import { columnName, type Layout, type TripField } from "./formats.ts";
 import { ImportFileError, type RowProblem, type WarningReason } from "./problems.ts";
 import {
   clockChangeAt,
@@ -99,7 +99,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
   if (times.endedAt > now) throw rejection(values, "ends_in_future", "endedAt");
   const length = times.endedAt - times.startedAt;
   if (givenDuration !== null && Math.abs(length - givenDuration * 1000) > DURATION_TOLERANCE_MS) {
-    reading.warn("duration_differs", row, columnName(values, "duration"), value(values, "duration") ?? "");
+    reading.warn("duration_differs", row, columnName(values.layout, "duration"), value(values, "duration") ?? "");
   }
   for (const [field, time] of [
     ["startedAt", startTime],
@@ -108,7 +108,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
     const change = clockChangeAt(time, zone);
     // No warning for a time that clocks showed twice if the row has a duration, which tells which of the two times it was.
     if (change === undefined || (change === "time_shown_twice" && givenDuration !== null)) continue;
-    reading.warn(change, row, columnName(values, field), value(values, field) ?? "");
+    reading.warn(change, row, columnName(values.layout, field), value(values, field) ?? "");
   }
   const start = tripEnd(values, "startStationId", "startStationName", "startLat", "startLon");
   const end = tripEnd(values, "endStationId", "endStationName", "endLat", "endLon");
@@ -152,15 +152,9 @@ function value({ fields, layout }: RowValues, field: TripField): string | undefi
   return text === "" || text === "NULL" || text === "\\N" ? undefined : text;
 }
 
-/** Returns the name of a field's column as the file writes it. */
-function columnName({ layout }: RowValues, field: TripField): string {
-  const columnIndex = layout.columnIndexes[field];
-  return (columnIndex === undefined ? undefined : layout.names[columnIndex]) ?? field;
-}
-
 /** Returns the rejection of a row for the value of one field. The caller throws it. */
 function rejection(values: RowValues, reason: RowProblem["reason"], field: TripField): RowRejected {
-  return new RowRejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
+  return new RowRejected({ reason, column: columnName(values.layout, field), value: value(values, field) ?? "" });
 }
 
 /** Reads a time. @throws RowRejected when it is missing or unreadable */
@@ -267,7 +261,7 @@ function riderCategory(values: RowValues, reading: TripReading, row: number): Pa
   if (text === undefined) return null;
   const category = RIDER_CATEGORIES.get(text.toLowerCase());
   if (category !== undefined) return category;
-  reading.warn("unknown_rider_category", row, columnName(values, "riderCategory"), text);
+  reading.warn("unknown_rider_category", row, columnName(values.layout, "riderCategory"), text);
   return null;
 }
 
@@ -275,6 +269,6 @@ function riderCategory(values: RowValues, reading: TripReading, row: number): Pa
 function vehicleType(values: RowValues, reading: TripReading, row: number): string | null {
   const text = identifier(values, "vehicleType");
   if (text === null || text.toLowerCase() !== "unknown") return text;
-  reading.warn("unknown_vehicle_type", row, columnName(values, "vehicleType"), text);
+  reading.warn("unknown_vehicle_type", row, columnName(values.layout, "vehicleType"), text);
   return null;
 }

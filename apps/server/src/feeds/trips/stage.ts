@@ -1,7 +1,7 @@
 import { MAX_NAME_LENGTH } from "@bikeshare/contract";
 import { LongLineError, OpenQuoteError, readRecords } from "@bikeshare/csv";
 import type { StationSighting } from "../../city/fleet/placeholder-stations.ts";
-import { type Layout, recogniseHeader } from "./formats.ts";
+import { columnName, type Layout, recogniseHeader } from "./formats.ts";
 import type { TripInput } from "./inputs.ts";
 import {
   countRowIssues,
@@ -82,8 +82,8 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
       spool.add(result.ride);
       first = Math.min(first, result.ride.startedAt);
       last = Math.max(last, result.ride.startedAt);
-      sightings.add(result.start, line, columnOf(layout, "startStationId"));
-      sightings.add(result.end, line, columnOf(layout, "endStationId"));
+      sightings.add(result.start, line, columnName(layout, "startStationId"));
+      sightings.add(result.end, line, columnName(layout, "endStationId"));
     },
     async pause() {
       staging.progress(bytes, issues.rows);
@@ -97,7 +97,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
   if (layout === undefined) throw new ImportFileError("empty", null, "the file has no header");
   issues.finish();
   await spool.finish();
-  const idColumn = layout.columnIndexes.rideId === undefined ? null : columnOf(layout, "rideId");
+  const idColumn = layout.columnIndexes.rideId === undefined ? null : columnName(layout, "rideId");
   const starts = first > last ? null : { first, last };
   return { rows: issues.rows, rejected: issues.rejected, sightings, idColumn, layout, starts };
 }
@@ -141,12 +141,6 @@ function createDamageSearch() {
       if (rejection !== undefined) throw rejection;
     },
   };
-}
-
-/** Returns the name of a field's column as the file writes it. */
-function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStationId"): string {
-  const columnIndex = layout.columnIndexes[field];
-  return (columnIndex === undefined ? undefined : layout.names[columnIndex]) ?? field;
 }
 
 /** Copies a field. V8 may store a field as a part of a longer string, which the field would keep in memory. */
