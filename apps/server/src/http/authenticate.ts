@@ -290,9 +290,11 @@ const MAX_ENCODINGS = 5;
 /** Returns the keys in a URL, also if their characters are percent-encoded, even several times. */
 export function keysInUrl(url: string): string[] {
   let decoded = url;
-  for (let round = 0; round < MAX_ENCODINGS && decoded.includes("%"); round++) {
+  for (let round = 0; round < MAX_ENCODINGS; round++) {
     // Decodes printable ASCII only, because keys have no other characters.
-    decoded = decoded.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+    const once = decoded.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+    if (once === decoded) break;
+    decoded = once;
   }
   return keysIn(decoded);
 }
