@@ -119,12 +119,13 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
     const hasOneEndpoint = endpoints.filter((each) => each.partner_id === partner && !isRemoved(each)).length === 1;
     // A partner's only endpoint need not be named.
     const named = hasOneEndpoint ? [] : those;
-    const endpointText = ["endpoint", ...named.map(({ name }) => `“${name}”`)].join(" ");
+    const names = named.map(({ name }) => ` “${name}”`).join(" and");
+    const endpointText = named.length > 1 ? `endpoints${names} are` : `endpoint${names} is`;
     const send = `${cli} webhooks send-held --partner ${partner}`;
     const commands = hasOneEndpoint ? [send] : those.map(({ id }) => `${send} --endpoint ${id}`);
     return warning(
       "held webhooks",
-      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose ${endpointText} is not paused`,
+      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose ${endpointText} not paused`,
       `\`${commands.join(" && ")}\` sends them, \`webhooks drop-held\` gives them up.`,
       {
         subject: partner,

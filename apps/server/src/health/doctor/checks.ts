@@ -120,7 +120,8 @@ export async function checkDatabase({
       const found = [...judgeSettings(settings, clock()), judgeRole(await findRoleRights(db))];
       const schema = await checkSchema(db);
       if (schema.status === "failure") return [...found, schema];
-      marked = withAcknowledgements(await acknowledgements(db), clock())(hostname(), machine);
+      const mark = withAcknowledgements(await acknowledgements(db), clock());
+      marked = mark(hostname(), machine);
       const replica = await checkReplica(db, config.databaseReplicaUrl);
       const distribution = await checkDistribution(db);
       return [
@@ -129,7 +130,7 @@ export async function checkDatabase({
         ...replica,
         ...distribution,
         ...(await checked("unused indexes", FAILED_CHECK, () => checkIndexUse(db))),
-        ...(await checkData(db, config, clock)),
+        ...(await checkData(db, config, clock, mark)),
       ];
     });
     return { database, machine: marked };
@@ -169,14 +170,18 @@ export interface DoctorResult extends CheckResult {
   readonly acknowledged?: { readonly at: Date; readonly until: Date | null };
 }
 
-async function checkData(db: Database, config: Config, clock: () => number): Promise<DoctorResult[]> {
+async function checkData(
+  db: Database,
+  config: Config,
+  clock: () => number,
+  mark: ReturnType<typeof withAcknowledgements>,
+): Promise<DoctorResult[]> {
   const secrets = await checked("secrets", "Set SECRETS_FILE as the service has it.", async () => {
     await readSecretsOf(db, secretsPath(config));
     return ok("secrets", "the file is the one that the database is used with");
   });
   const checks = [...databaseChecks(db, config, clock), ...(await allSystemChecks({ ...config, db, clock }))];
   const run = (await runChecks(checks)).map(({ check: { of }, results }) => ({ of, results }));
-  const mark = withAcknowledgements(await acknowledgements(db), clock());
   const all = [...run, ...(await foundByProcesses(db))].flatMap(({ of, results }) => mark(of, results));
   return [...secrets, ...all];
 }

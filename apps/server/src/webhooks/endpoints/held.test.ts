@@ -85,7 +85,7 @@ it("what is held at several endpoints of a partner is named by each of them, wit
   for (const of of each) await resumeEndpoint(harness, { ...of, sendsHeld: false });
   const [finding] = await systemCheckFinders["held webhooks"]({ ...harness, longRideAfterMs: 0 }, harness.systemId);
   expect(finding).toMatchObject({ count: 4, link: { page: "webhook", query: {} } });
-  expect(finding?.detail).toMatch(/whose endpoint “.+” “Second” is not paused$/);
+  expect(finding?.detail).toMatch(/whose endpoints “.+” and “Second” are not paused$/);
   for (const id of [endpointId, second]) expect(finding?.fix).toContain(`--endpoint ${id}`);
 });
 
