@@ -1,5 +1,5 @@
 /** Failures between the pages and the server, and the texts that describe them. */
-import { own } from "../components/own.ts";
+import { lookUp } from "../components/look-up.ts";
 
 /** An error response of the server, or of a proxy in front of it. */
 export class ApiError extends Error {
@@ -48,7 +48,7 @@ const titles: Readonly<Record<string, string>> = {
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof ApiError) {
     return {
-      title: own(titles, error.code) ?? "The request failed",
+      title: lookUp(titles, error.code) ?? "The request failed",
       message: error.message,
       requestId: error.requestId,
     };

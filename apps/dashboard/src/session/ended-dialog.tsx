@@ -11,10 +11,7 @@ import { adoptSession } from "./session.ts";
  */
 export function EndedDialog({ personId }: { readonly personId: string }) {
   useEffect(() => {
-    const look = () => {
-      if (document.visibilityState !== "visible") return undefined;
-      return void goOn(personId);
-    };
+    const look = () => void (document.visibilityState === "visible" && goOn(personId));
     addEventListener("focus", look);
     addEventListener("visibilitychange", look);
     return () => {

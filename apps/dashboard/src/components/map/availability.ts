@@ -1,6 +1,6 @@
 /** The availability of a station in one word, which the map draws and the table filters by. */
 import type { MappedStation } from "@bikeshare/contract/console";
-import { own } from "../own.ts";
+import { lookUp } from "../look-up.ts";
 
 /** `bikes`: bikes and free docks. `few`: one or two bikes. `empty`, `full`: no bike or no dock. `closed`: not in service. */
 export type Availability = "bikes" | "few" | "empty" | "full" | "closed";
@@ -55,5 +55,5 @@ export function closedReason({
   offline_reason: reason,
 }: Pick<MappedStation, "status" | "offline_reason">): string | undefined {
   if (status === "planned" || status === "removed") return status;
-  return reason === null ? undefined : own(closedReasons, reason);
+  return reason === null ? undefined : lookUp(closedReasons, reason);
 }

@@ -2,7 +2,7 @@
 import type { Delivery } from "@bikeshare/contract/console";
 import { deliveryNames } from "@bikeshare/contract/pure";
 import type { Choice } from "../../components/field.tsx";
-import { own } from "../../components/own.ts";
+import { lookUp } from "../../components/look-up.ts";
 import type { Tone } from "../../components/status.tsx";
 
 /** The state of a delivery for readers. */
@@ -38,7 +38,7 @@ export function stateOf({
 
 /** Returns why the latest attempt failed, in a few words. */
 export function failureWords(failure: string): string {
-  return own(failures, failure) ?? failure.replaceAll("_", " ");
+  return lookUp(failures, failure) ?? failure.replaceAll("_", " ");
 }
 
 const failures: Readonly<Record<string, string>> = {

@@ -8,7 +8,7 @@ import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Facts } from "../../components/facts.tsx";
-import { own } from "../../components/own.ts";
+import { lookUp } from "../../components/look-up.ts";
 import { Status } from "../../components/status.tsx";
 import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -125,7 +125,7 @@ export function RidePage() {
       show={({ ride, names }, url, { systemId, canChange }) => (
         <>
           <ItemHeader
-            title={`Ride on ${bikeName(ride.bike_id, own(names.bikes, ride.bike_id))}`}
+            title={`Ride on ${bikeName(ride.bike_id, lookUp(names.bikes, ride.bike_id))}`}
             status={<RideStatus status={ride.status} />}
             id={ride.id}
             actions={
@@ -174,7 +174,8 @@ function RideTimeline({ ride, names, url, systemId }: RidePartProps & { readonly
     queryFn: ({ signal }) =>
       api.fleet.reservations({ params: { system_id: systemId }, query: { ride_id: ride.id }, signal }),
   });
-  const placeText = (id: string | null) => (id === null ? "outside a station" : `at ${own(names.stations, id) ?? id}`);
+  const placeText = (id: string | null) =>
+    id === null ? "outside a station" : `at ${lookUp(names.stations, id) ?? id}`;
   const reserved = (data?.data ?? []).map(({ id, created_at, partner_name }) => ({
     at: created_at,
     text: <Link href={url.link(`/operator/reservations/${encodeURIComponent(id)}`)}>Reserved by {partner_name}</Link>,

@@ -1,5 +1,5 @@
 import type { ShownPartner } from "@bikeshare/contract/console";
-import { own } from "../../components/own.ts";
+import { lookUp } from "../../components/look-up.ts";
 import { Status, type Tone } from "../../components/status.tsx";
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -18,5 +18,5 @@ export function PartnerStatus({ partner: { status } }: { readonly partner: Pick<
 /** The most troubled status among a partner's webhooks: paused, then probing. Null: the partner has no webhook. */
 export function EndpointStatus({ status }: { readonly status: string | null }) {
   if (status === null) return <span class="muted">none</span>;
-  return <Status tone={own(tones, status) ?? "neutral"}>{status}</Status>;
+  return <Status tone={lookUp(tones, status) ?? "neutral"}>{status}</Status>;
 }

@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { Facts } from "../../components/facts.tsx";
-import { own } from "../../components/own.ts";
+import { lookUp } from "../../components/look-up.ts";
 import { Time } from "../../components/time.tsx";
 import { ItemHeader, ItemPage } from "./item-page.tsx";
 import { AsApi, type Moment, Timeline } from "./item-timeline.tsx";
@@ -27,7 +27,7 @@ export function ReservationPage() {
         return (
           <>
             <ItemHeader
-              title={`Reservation of ${bikeName(shown.bike_id, own(names.bikes, shown.bike_id))}`}
+              title={`Reservation of ${bikeName(shown.bike_id, lookUp(names.bikes, shown.bike_id))}`}
               status={<ReservationStatus status={shown.status} />}
               id={shown.id}
             />

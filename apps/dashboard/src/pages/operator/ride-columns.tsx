@@ -2,7 +2,7 @@ import type { Ride } from "@bikeshare/contract";
 import type { FleetNames, FleetReservation } from "@bikeshare/contract/console";
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
-import { own } from "../../components/own.ts";
+import { lookUp } from "../../components/look-up.ts";
 import { Status, type Tone } from "../../components/status.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -52,8 +52,8 @@ export function FleetLink({ of, id, names, url, none }: FleetLinkProps): Compone
   if (id === null) return <span class="muted">{none ?? "none"}</span>;
   // Rides and reservations have no names: the link shows their ids.
   let name: string | undefined;
-  if (of === "stations") name = names && own(names.stations, id);
-  if (of === "bikes") name = names && bikeName(id, own(names.bikes, id));
+  if (of === "stations") name = names && lookUp(names.stations, id);
+  if (of === "bikes") name = names && bikeName(id, lookUp(names.bikes, id));
   return (
     <Link href={url.link(`/operator/${of}/${encodeURIComponent(id)}`)} title={id}>
       {name ?? id}

@@ -1,7 +1,7 @@
 /** Reads and changes the filters and the order of the list of stations, which the page's address contains. */
 import type { MappedStation } from "@bikeshare/contract/console";
+import { lookUp } from "../../components/look-up.ts";
 import { AVAILABILITIES, type Availability, availabilityOf } from "../../components/map/availability.ts";
-import { own } from "../../components/own.ts";
 import type { Sorting } from "../../components/table.tsx";
 
 /** The filters and the order of the list, and its open page. */
@@ -28,7 +28,7 @@ export function readFilters(search: URLSearchParams): StationFilters {
     q: search.get("q") ?? "",
     availability,
     sorting:
-      own(orders, column) === undefined
+      lookUp(orders, column) === undefined
         ? DEFAULT_SORTING
         : { column, direction: sort.startsWith("-") ? "descending" : "ascending" },
     page: Math.max(1, Number.parseInt(search.get("page") ?? "1", 10) || 1),
@@ -70,7 +70,7 @@ const orders: Readonly<Record<string, Order>> = {
 /** Returns the stations that match the filters, sorted. */
 export function selectStations(stations: readonly MappedStation[], filters: StationFilters): readonly MappedStation[] {
   const text = filters.q.trim().toLowerCase();
-  const order = own(orders, filters.sorting.column);
+  const order = lookUp(orders, filters.sorting.column);
   const sign = filters.sorting.direction === "descending" ? -1 : 1;
   return stations
     .filter(({ id, name }) => text === "" || name.toLowerCase().includes(text) || id.toLowerCase().includes(text))

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { expect, it } from "vitest";
 import { ApiError, describeError } from "../../src/api/errors.ts";
+import { lookUp } from "../../src/components/look-up.ts";
 import { closedReason } from "../../src/components/map/availability.ts";
-import { own } from "../../src/components/own.ts";
 import { failureWords } from "../../src/pages/deliveries/words.ts";
 import { EndpointStatus } from "../../src/pages/operator/partner-status.tsx";
 import { FleetLink } from "../../src/pages/operator/ride-columns.tsx";
@@ -11,9 +11,9 @@ import { FleetLink } from "../../src/pages/operator/ride-columns.tsx";
 const inherited = ["constructor", "toString", "__proto__"];
 
 it("a table has for a text what was put into it, and nothing that every object inherits", () => {
-  expect(inherited.map((name) => own({ name: 1 }, name))).toEqual([undefined, undefined, undefined]);
-  expect(own({ name: 0 }, "name")).toBe(0);
-  expect(own(JSON.parse('{ "__proto__": 1 }') as Record<string, number>, "__proto__")).toBe(1);
+  expect(inherited.map((name) => lookUp({ name: 1 }, name))).toEqual([undefined, undefined, undefined]);
+  expect(lookUp({ name: 0 }, "name")).toBe(0);
+  expect(lookUp(JSON.parse('{ "__proto__": 1 }') as Record<string, number>, "__proto__")).toBe(1);
 });
 
 it.each(inherited)("%s as a code, a reason, a state or an id is shown like every unknown one", (text) => {
