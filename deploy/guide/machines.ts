@@ -1,6 +1,7 @@
 /*
- * Creates empty Debian machines with debootstrap and systemd-nspawn, on a network bridge of this machine. The walk (walk.ts)
- * runs the commands of the operator's pages on them.
+ * Creates empty Debian machines with debootstrap and systemd-nspawn, on a network bridge of this machine, which is the one
+ * that runs this program. The walk (walk.ts) runs the commands of the operator's pages on them. First come `makeBase` and
+ * `makeBridge`, then for each machine `mountRoot`, `new Machine` and `boot`.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +39,7 @@ export class Machine {
   readonly name: MachineName;
   readonly #root: string;
   #nspawn: ChildProcess | undefined;
-  /** The pid of the machine's systemd on this machine; 0 while the machine is off. */
+  /** The pid that the machine's systemd has on this machine; 0 while the machine is off. */
   #leader = 0;
   /** The operator's shell. Variables that one block sets exist in the next one. */
   readonly shell: Shell;
@@ -53,6 +54,7 @@ export class Machine {
   async boot(): Promise<void> {
     this.#nspawn = spawnMachine(this.name, this.#root);
     this.#leader = await leaderOf(this.#nspawn);
+    // Runs this machine's `ip` in the network of the new one, where nspawn calls the interface `host0`.
     const net = ["--target", String(this.#leader), "--net", "ip"];
     run("nsenter", [...net, "address", "add", `${ADDRESSES[this.name]}/24`, "dev", "host0"]);
     run("nsenter", [...net, "link", "set", "host0", "up"]);
@@ -96,6 +98,7 @@ export class Machine {
     const nspawn = this.#nspawn;
     if (nspawn === undefined || hasEnded(nspawn)) return;
     const ended = once(nspawn, "exit");
+    // The end of its systemd ends all processes of the machine, and nspawn with them. Without one, the boot has failed.
     if (this.#leader === 0) nspawn.kill("SIGKILL");
     else if (existsSync(`/proc/${this.#leader}`)) process.kill(this.#leader, "SIGKILL");
     await ended;
@@ -106,6 +109,7 @@ export class Machine {
 /** Creates the file system with which each machine begins. It is created once and kept in GUIDE_CACHE_DIR. */
 export function makeBase(): void {
   const base = join(cache, SUITE);
+  // The file is written last, so a run that was interrupted begins again.
   if (existsSync(join(base, "root/.made"))) return;
   rmSync(base, { recursive: true, force: true });
   mkdirSync(base, { recursive: true });
@@ -175,18 +179,19 @@ function spawnMachine(name: MachineName, root: string): ChildProcess {
     ...[`--bind=${packages}:/var/cache/apt/archives`, `--bind=${modules}:/root/.npm`],
   ];
   if (existsSync("/run/systemd/system")) return spawn(nspawn[0] ?? "", nspawn.slice(1), { stdio: "ignore" });
-  const own = `for group in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
+  const inOwnGroup = `for group in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
     [ -w $group/cgroup.procs ] && mkdir -p $group/guide-${name} && echo $$ > $group/guide-${name}/cgroup.procs
   done
   exec "$@" --register=no --keep-unit`;
-  const child = spawn("sh", ["-c", own, "sh", ...nspawn], { stdio: ["ignore", "pipe", "pipe"] });
+  // The second "sh" is the script's name. What follows it is `$@`.
+  const child = spawn("sh", ["-c", inOwnGroup, "sh", ...nspawn], { stdio: ["ignore", "pipe", "pipe"] });
   const log = join(files, `${name}.log`);
   writeFileSync(log, "");
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text: Buffer) => appendFileSync(log, text));
   return child;
 }
 
-/** Returns the pid of a machine's systemd in the namespace of this machine. */
+/** Waits until a machine's systemd runs. @returns the pid that it has on this machine */
 async function leaderOf(nspawn: ChildProcess): Promise<number> {
   const isSystemd = (child: string) => readFileSync(`/proc/${child}/comm`, "utf8").trim() === "systemd";
   const leader = await waitForChild(nspawn, isSystemd);

@@ -1,7 +1,8 @@
 /*
  * Checks of what docs/operations.md promises about one machine, by heading. Each check runs after the last command
- * below its heading. `world` simulates the network around the machines, with a registry of packages; `outside`
- * simulates a mail server and a partner's webhook receiver.
+ * below its heading, and fails by throwing, as `one.run` does when a command fails. `one` is the machine; `world` simulates
+ * the network around it, with a registry of packages; `outside` simulates a mail server and a partner's webhook receiver;
+ * `outputs` has the output of the latest block of commands on each machine.
  */
 import assert from "node:assert/strict";
 import { eventually } from "./checks.ts";
@@ -28,6 +29,7 @@ export const oneMachineChecks: Readonly<Record<string, Readonly<Record<string, C
     "it answers 200 over TLS with a public certificate, and 403 without TLS": async ({ outputs }) => {
       assert.equal(outputs.get("one"), "https 200\nhttp 403");
     },
+    // certbot proves that the name is ours by a file that nginx serves, also when it renews the certificate.
     "a renewal gets its file from nginx": async ({ machines: { one } }) => {
       await one.run("certbot renew --force-renewal --no-random-sleep-on-renew");
     },

@@ -21,6 +21,7 @@ export interface Outside {
 
 /** Starts the servers at an address to which their names resolve. */
 export async function startOutside(authority: PublicAuthority, address: string): Promise<Outside> {
+  // The mail server offers STARTTLS, and accepts every name and password.
   const greeting = "250-here\r\n250-STARTTLS\r\n250 AUTH PLAIN LOGIN";
   const tls = { from: "STARTTLS" as const, ...authority.certify("mail.example.com") };
   const mail = await startSmtpServer({ tls, answers: { EHLO: greeting, AUTH: "235 welcome" } }, 587, address);

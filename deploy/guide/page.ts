@@ -70,7 +70,8 @@ export function readOperationsPages(): readonly PageBlock[] {
  * Empty if a word of the list is no machine.
  */
 function machinesOf(commands: string): readonly MachineName[] {
-  const [, names = ""] = /^# On ((?:\w+(?:, (?:then )?| and )?)+)(?::|$)/m.exec(commands.split("\n")[0] ?? "") ?? [];
+  const [firstLine = ""] = commands.split("\n");
+  const [, names = ""] = /^# On ((?:\w+(?:, (?:then )?| and )?)+)(?::|$)/.exec(firstLine) ?? [];
   const words = names.split(/,? (?:and|then) |, /).filter((word) => word !== "");
   const known = words.flatMap((word) => MACHINES.filter((name) => name === word));
   return known.length === words.length ? known : [];

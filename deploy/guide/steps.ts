@@ -1,6 +1,7 @@
 /*
  * Turns the operator's pages into steps: the preparations of a heading, each of its blocks on each machine, and then its
- * checks. The walk does these steps one after the other, on simulated machines.
+ * checks. The walk (walk.ts) does these steps one after the other, on simulated machines. After a failed step it may read
+ * them again, and go on with the corrected ones.
  */
 import type * as Checks from "./checks.ts";
 import type { Context } from "./context.ts";
@@ -52,6 +53,7 @@ export async function readSteps(): Promise<readonly Step[]> {
   return steps;
 }
 
+/** Returns the steps of a block: one for each machine that it names. The block's output is stored for the checks. */
 function stepsOf({ heading, page, line, commands, machines }: PageBlock): readonly Step[] {
   return machines.map((name) => ({
     page,

@@ -2,6 +2,18 @@
  * Follows the operator's pages (PAGES in page.ts): runs each of their commands unchanged, on empty machines. After each
  * part, checks what the page promises. Needs root, Debian's debootstrap, systemd-container and pebble, and a build of the
  * server: `npx -y pnpm@12 test:guide`.
+ *
+ * Everything runs on this machine, and its parts meet on one network bridge:
+ *
+ *   machines     the empty Debian machines of the operator, on which the commands run (machines.ts)
+ *   world        their network: a name server, a proxy to Debian and npm, a registry with the server's package (world.ts)
+ *   outside      the servers of others: a mail server and a partner's webhook receiver (outside.ts)
+ *   authorities  two certificate authorities that every machine trusts (authorities.ts): one signs for the servers of
+ *                `outside`, the other for the machines, when certbot on them asks as it would ask Let's Encrypt
+ *
+ * `begin` creates these parts, `follow` does the steps of the pages (steps.ts) one after the other, and `close` removes the
+ * parts. A failed step ends the walk. With the environment variable GUIDE_KEEP, the machines keep running after a failed
+ * step instead, and the walk asks at the terminal at which step to go on.
  */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -77,13 +89,13 @@ async function follow(): Promise<void> {
       await step?.run(context);
     } catch (error) {
       const failure = new Error(`${step?.page}:${step?.line}, ${step?.title}`, { cause: error });
-      // With GUIDE_KEEP, the machines stay and the walk can go on.
       if (process.env["GUIDE_KEEP"] === undefined) throw failure;
       console.error(failure);
       const next = await askForStep(index, steps.length);
       if (next === undefined) throw failure;
       // The loop adds 1.
       index = next - 1;
+      // The pages and the checks may have been corrected after the failure.
       steps = await readSteps();
     }
   }
@@ -109,9 +121,8 @@ async function askForStep(failed: number, count: number): Promise<number | undef
 }
 
 /**
- * Creates the empty machines, and what they reach: the network (`world`: names, packages), the servers of others
- * (`outside`: mail, a partner's receiver) and two certificate authorities. Each closer is registered before its machine
- * or bridge is made, so that a half-made one is removed too.
+ * Creates the parts that the header describes. The closers of the bridge, the file systems and the machines are registered
+ * before these are made, so that a half-made one is removed too.
  */
 async function begin(): Promise<Context> {
   makeBase();

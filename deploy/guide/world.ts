@@ -69,13 +69,13 @@ export interface World {
 export async function startWorld(server: string): Promise<World> {
   const registry = new Registry(server);
   const listeners = [await listen(registry.server, REGISTRY_PORT), await listen(startProxy(), PROXY_PORT)];
-  const names = await startNameServer();
+  const nameServer = await startNameServer();
   return {
     release: () => registry.release(),
     retract: () => registry.retract(),
     close: () => {
       for (const listener of listeners) listener.close().closeAllConnections();
-      names.close();
+      nameServer.close();
       registry.close();
     },
   };
@@ -102,8 +102,8 @@ class Registry {
     execFileSync("tar", ["-xzf", filename, "-C", this.#directory], { cwd: this.#directory });
     const file = join(this.#directory, "package/package.json");
     const manifest = JSON.parse(readFileSync(file, "utf8")) as { version: string };
-    for (const patch of [0, 1]) {
-      const version = manifest.version.replace(/\d+$/, (last) => String(Number(last) + patch));
+    for (const increment of [0, 1]) {
+      const version = manifest.version.replace(/\d+$/, (patch) => String(Number(patch) + increment));
       writeFileSync(file, JSON.stringify({ ...manifest, version }));
       const tarball = join(this.#directory, `${version}.tgz`);
       execFileSync("tar", ["-czf", tarball, "package"], { cwd: this.#directory });
@@ -153,6 +153,7 @@ function startProxy(): Server {
     call.on("error", () => outgoing.destroy());
     incoming.pipe(call);
   });
+  // A client uses CONNECT for https, as npm does.
   return proxy.on("connect", ({ url = "" }, caller) => {
     const [host = "", port] = url.split(":");
     if (!REACHABLE.includes(url)) return void caller.end("HTTP/1.1 403 Forbidden\r\n\r\n");

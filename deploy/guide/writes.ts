@@ -6,6 +6,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Callers } from "./callers.ts";
 
+/** A write that was acknowledged. */
 interface Write {
   readonly id: string;
   readonly sentAt: Date;
@@ -20,6 +21,7 @@ export class Writes {
   readonly #callers: Callers;
   readonly #key: string;
   readonly acknowledged: Write[] = [];
+  /** The other writes: the time, the node and its answer of each, as text. */
   readonly failures: string[] = [];
   #isWriting = true;
   readonly #loop: Promise<void>;
@@ -32,7 +34,7 @@ export class Writes {
 
   /**
    * Creates stations, by turns at both nodes of the service. Their ids are sorted after those of the city, so the first page
-   * of the list stays the same.
+   * of the list, which the checks compare, stays the same.
    */
   async #write(): Promise<void> {
     const run = Date.now().toString(36);
@@ -42,7 +44,7 @@ export class Writes {
       const station = { id: `walk-${run}-${number}`, name: "A station of the walk", lat: 40.7, lon: -74 };
       const sentAt = new Date();
       const node = number % 2 === 0 ? "a" : "b";
-      // Status 0 means, as in `Answer`, that there was no response.
+      // Status 0 stands for no response.
       const failed = (error: unknown) => ({ status: 0, body: String(error) });
       const { status, body } = await this.#callers
         .post(node, "/operator/v1/stations", this.#key, { items: [station] })
