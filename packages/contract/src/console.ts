@@ -85,7 +85,7 @@ export { type KeyAllowance, keyAllowance, type ShownAllowance, type ShownKey } f
 export { MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "./limits.ts";
 export type { ShownPartner } from "./console/partners.ts";
 export type {
-  FeedState,
+  FeedAge,
   KeyLoad,
   PartnerOverview,
   RequestCounts,

@@ -196,8 +196,7 @@ export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCod
 
 /**
  * Codes that the OpenAPI document for partners does not name: of the dashboard, the operator, sandboxes, MDS and
- * downloads. It does name `system_ended`, of the public feeds: the responses with a status other than 409 list nearly all
- * codes of that status (openapi/responses.ts).
+ * downloads. All other codes are in it.
  */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",

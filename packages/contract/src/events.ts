@@ -118,6 +118,7 @@ function recordOf<Name extends EventName>(name: Name) {
   return extendApi(record, { title: eventSchemaName(name, "Event") });
 }
 
+/** Returns the schema of each event. They are written out, because a `map` over the names would lose each one's type. */
 function eventRecords() {
   return [
     recordOf("ride.started"),

@@ -6,7 +6,10 @@ import { consoleBodyErrors, consoleErrors, consoleNeeds, systemPath } from "./en
 /** Maximum characters of a machine's name or of a check's subject. No real one is as long. */
 const MAX_LENGTH = 300;
 
-/** The identity of the acknowledged check, as the overview shows it. `of` is the machine or system that was checked. */
+/**
+ * The identity of the acknowledged check, as the overview shows it. `of` is the machine or system that was checked, and
+ * `subject` is the part of it, such as a source of feeds.
+ */
 const acknowledged = {
   name: z.string().min(1).max(MAX_LENGTH),
   of: z.string().max(MAX_LENGTH),

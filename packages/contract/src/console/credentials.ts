@@ -34,7 +34,7 @@ export type PasskeyOptions = z.infer<typeof passkeyOptions>;
 const bytes = atMost(16 * 1024);
 const challengeToken = atMost(2048);
 
-/** The browser's answer after a passkey was used. */
+/** The browser's answer after a passkey was used. Browsers may add fields (`passthrough`). */
 export const passkeyAssertion = z
   .object({
     challenge_token: challengeToken,
@@ -57,7 +57,7 @@ export const passkeyAssertion = z
   })
   .strict();
 
-/** The browser's answer after a passkey was made. */
+/** The browser's answer after a passkey was made. Browsers may add fields (`passthrough`). */
 export const passkeyAttestation = z
   .object({
     challenge_token: challengeToken,

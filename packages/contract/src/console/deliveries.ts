@@ -144,6 +144,7 @@ export const deliveryAttempt = z
   .object({
     number: z.number().int(),
     started_at: timestamp,
+    // rejected: answered with a status other than 2xx. failed: no complete response. unknown: its process ended meanwhile.
     outcome: z.enum(["succeeded", "rejected", "failed", "unknown"]),
     summary: z.string().describe("How the attempt ended, in a few words"),
     failure: z.string().nullable(),

@@ -13,7 +13,7 @@ const describedFacts = z
     id: z.string(),
     published: facts.describe("The published facts, in the form of GBFS 3.1"),
     own: facts.describe("The facts that the operator has set"),
-    from: z.record(z.enum(["operator", "source", "default"])),
+    from: z.record(z.enum(["operator", "source", "default"])).describe("Where each published fact comes from"),
     version: z.string().describe("Changes whenever a fact changes; `none`: nothing is described"),
   })
   .strict();

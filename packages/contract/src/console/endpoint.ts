@@ -7,6 +7,8 @@ import { identifierParam } from "../values.ts";
 
 /**
  * Returns the metadata of a console endpoint: which callers it accepts. The server enforces this metadata.
+ * @param audience `public`: anybody. `person`: anybody who is signed in. `partner`: members of the partner in the path, and
+ *   read-only the operator's people. `operator`: the operator's people of the system in the path
  * @param role `admin` for an endpoint that changes something or shows a secret
  */
 export function consoleNeeds(

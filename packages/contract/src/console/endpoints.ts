@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { errorBody } from "../errors.ts";
 import { issueText } from "../messages.ts";
 import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
 import { deliveryEndpoints, ofWebhook } from "./deliveries.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+import { changeErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 import { endpointStatus, pauseReason, PREVIEW_COST, waiting, webhookEndpoints } from "./webhook.ts";
 
 /* Webhook endpoints on the operator's pages: those of all partners, with what an admin of the operator may change there. */
@@ -30,14 +29,14 @@ const endpointSummary = z
   .strict();
 export type EndpointSummary = z.infer<typeof endpointSummary>;
 
+/* Metadata of endpoints that change something, that may also show a secret, and that preview deliveries. */
 const needs = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 const showsSecret = consoleNeeds("operator", "admin", { confirmed: true, conflicts: ["conflict"] });
 const previews = consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: PREVIEW_COST });
-const errors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
-const done = z.object({ changed: z.boolean() }).strict();
+const change = z.object({ changed: z.boolean().describe("False: nothing had to change") }).strict();
 const nothing = z.object({}).strict();
 const base = "/console/v1/systems/:system_id/endpoints";
-/** The path of an endpoint of one partner. The query parameter of `ofWebhook` says which, if the partner has several. */
+/** The path of a webhook of one partner. The query parameter of `ofWebhook` says which, if the partner has several. */
 const one = `${base}/:partner_id` as const;
 
 const replayRequest = z
@@ -108,7 +107,7 @@ const replays = {
     pathParams: partnerPath,
     query: ofWebhook,
     body: replayRequest,
-    responses: { 200: replay, ...errors },
+    responses: { 200: replay, ...changeErrors },
   },
   stopReplay: {
     method: "POST",
@@ -118,7 +117,7 @@ const replays = {
     pathParams: systemPath.extend({ replay_id: identifierParam }),
     query: noQuery,
     body: nothing,
-    responses: { 200: done, ...errors },
+    responses: { 200: change, ...changeErrors },
   },
 } as const;
 
@@ -151,7 +150,7 @@ export const systemEndpoints = {
     pathParams: partnerPath,
     query: ofWebhook,
     body: nothing,
-    responses: { 200: done, ...errors },
+    responses: { 200: change, ...changeErrors },
   },
   retryNow: {
     method: "POST",
@@ -161,6 +160,6 @@ export const systemEndpoints = {
     pathParams: partnerPath,
     query: ofWebhook,
     body: nothing,
-    responses: { 200: z.object({ deliveries: z.number().int() }).strict(), ...errors },
+    responses: { 200: z.object({ deliveries: z.number().int() }).strict(), ...changeErrors },
   },
 } as const;

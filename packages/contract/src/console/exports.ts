@@ -27,7 +27,7 @@ const shownExport = z
   .object({
     id: identifier,
     ...choice,
-    month: exportMonth.nullable(),
+    month: exportMonth.nullable().describe("Null: the file does not cover a month"),
     state: z.enum(["waiting", "running", "ready", "failed"]),
     requested_at: timestamp,
     requested_by: z.string(),
@@ -123,7 +123,7 @@ export const exportEndpoints = {
   addSchedule: {
     method: "POST",
     path: schedules,
-    summary: "Have a file made of each month, once the month is over and its rides are settled",
+    summary: "Have a file made of each month, some days after its end, when late reports of its rides have arrived",
     metadata: changes,
     pathParams: systemPath,
     query: noQuery,

@@ -82,7 +82,7 @@ export type CheckedFile = z.infer<typeof checkedFile>;
 export const feedReport = z
   .object({
     location: z.string(),
-    kind: z.enum(["address", "folder", "own"]),
+    kind: z.enum(["address", "folder", "own"]).describe("What was checked; own: the system's own feeds"),
     checked_at: timestamp,
     system_id: z.string().nullable(),
     system_name: z.string().nullable(),

@@ -39,6 +39,8 @@ const missingStation = z
 const feedSource = z
   .object({
     source: z.string(),
+    // not_followed: no process polls it. silent: a process polled it, and has stopped. rejected: its documents can be read,
+    // but not applied. failing: some of its feeds cannot be read. stale: its data are too old. no_feed: not a GBFS feed.
     state: z.enum(["well", "not_followed", "silent", "rejected", "failing", "stale", "no_feed"]),
     text: z.string().describe("The state of the source, in words"),
     action: z.string().nullable().describe("What to do; null: nothing"),

@@ -3,6 +3,10 @@ import { givenInstant } from "../values.ts";
 import { changeNeeds, ofWebhook, partnerBase } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
+/**
+ * How many deliveries are held. The page sends the same back to drop them: the service refuses if more are held by then, so
+ * that nobody drops deliveries unseen.
+ */
 const heldDeliveries = z
   .object({
     total: z.number().int().min(0).describe("Number of held deliveries, without those that are being sent again"),

@@ -4,7 +4,8 @@ import { issueText } from "../messages.ts";
 
 /**
  * Why a sign-in at the identity provider did not go as expected. The redirect back to the dashboard carries it as the
- * parameter `notice`, and the page explains it. Only `credentials_removed` means that something was changed.
+ * parameter `notice`, and the page explains it. Only `credentials_removed` means that something was changed: the person was
+ * the first to prove the account's address, so the credentials that it had before were removed.
  */
 export const signInNotice = z.enum([
   "cancelled",
@@ -13,9 +14,12 @@ export const signInNotice = z.enum([
   "email_unverified",
   "expired",
   "invitation_over",
+  // To confirm who they are, the person must sign in at the provider anew.
   "not_recent",
+  // The person, or the account at the provider, is connected to another one already.
   "other_account",
   "other_email",
+  // To confirm who they are, the person signed in at the provider as somebody else.
   "other_person",
   "provider_refused",
   "provider_unavailable",

@@ -70,6 +70,7 @@ const reportEntry = z
     field: z.string().nullable(),
     value: z.string().nullable(),
     reason: z.string(),
+    // rejected: the record was left out. refused: the whole file was. repaired, warning: the record was imported.
     outcome: z.enum(["rejected", "refused", "repaired", "warning"]),
   })
   .strict();

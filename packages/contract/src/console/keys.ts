@@ -98,10 +98,13 @@ const keyRequest = z
     rate_limit: rateLimit.nullable(),
   })
   .strict()
-  .refine(({ partner_id, scopes }) => (partner_id === null) === (scopes.length === 0), {
-    path: ["scopes"],
-    message: "must name what a partner's key may do; an operator key takes none",
-  });
+  .refine(
+    ({ partner_id, scopes }) => {
+      const isOperatorKey = partner_id === null;
+      return isOperatorKey ? scopes.length === 0 : scopes.length > 0;
+    },
+    { path: ["scopes"], message: "must name what a partner's key may do; an operator key takes none" },
+  );
 
 /** Returns the endpoints that change one key, for the pages of a partner or of the operator. */
 function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(

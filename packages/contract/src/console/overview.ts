@@ -106,6 +106,7 @@ const partnerOverview = z
   .strict();
 export type PartnerOverview = z.infer<typeof partnerOverview>;
 
+/** The state of one followed feed. */
 const feedAge = z
   .object({
     source: z.string(),
@@ -119,7 +120,7 @@ const feedAge = z
     failing_seconds: z.number().min(0).describe("Seconds since the feed began to fail; 0: it does not fail"),
   })
   .strict();
-export type FeedState = z.infer<typeof feedAge>;
+export type FeedAge = z.infer<typeof feedAge>;
 
 const systemOverview = z
   .object({

@@ -72,6 +72,7 @@ const requestQuery = z
     until: instantParam.optional(),
   })
   .strict();
+export type RequestQuery = z.infer<typeof requestQuery>;
 
 const counts = {
   requests: z.number().int().min(0),
@@ -132,8 +133,6 @@ export type UsageOverTime = z.infer<typeof usageOverTime>;
 const usageOverTimeQuery = summaryQuery.extend({ key_id: identifierParam.optional() }).strict();
 export type UsageOverTimeQuery = z.infer<typeof usageOverTimeQuery>;
 
-export type RequestQuery = z.infer<typeof requestQuery>;
-
 const minutesQuery = z
   .object({
     key_id: identifierParam.optional(),
@@ -161,36 +160,28 @@ const daysQuery = z
 
 export type DaysQuery = z.infer<typeof daysQuery>;
 
-const callers = z
+/** The recent calls of a route with one key. */
+const caller = z
   .object({
-    data: z.array(
-      z
-        .object({
-          route: z.string(),
-          key_id: identifier,
-          partner_id: identifier.nullable(),
-          last_day: z.string(),
-          requests: z.number().int().min(0),
-        })
-        .strict(),
-    ),
+    route: z.string(),
+    key_id: identifier,
+    partner_id: identifier.nullable(),
+    last_day: z.string(),
+    requests: z.number().int().min(0),
   })
   .strict();
 
-const deprecatedCalls = z
-  .object({
-    data: z.array(
-      z
-        .object({
-          ...callers.shape.data.element.shape,
-          since: z.string().describe("The day on which the deprecation was announced, such as `2027-01-31`"),
-          sunset: z.string().describe("The first day on which a release may lack the route"),
-          successor: z.string().nullable().describe("Method and path of the replacement; null: none"),
-        })
-        .strict(),
-    ),
+const callers = z.object({ data: z.array(caller) }).strict();
+
+const callerOfDeprecated = caller
+  .extend({
+    since: z.string().describe("The day on which the deprecation was announced, such as `2027-01-31`"),
+    sunset: z.string().describe("The first day on which a release may lack the route"),
+    successor: z.string().nullable().describe("Method and path of the replacement; null: none"),
   })
   .strict();
+
+const deprecatedCalls = z.object({ data: z.array(callerOfDeprecated) }).strict();
 
 /** Returns the endpoints for the usage of a partner or of a whole system. */
 function usageEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(

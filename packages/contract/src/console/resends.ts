@@ -23,10 +23,14 @@ const resendSelection = z
       .optional(),
   })
   .strict()
-  .refine(({ ids, filters }) => (ids === undefined) !== (filters === undefined), {
-    message: issueText("idsOrFilters"),
-    path: ["ids"],
-  });
+  .refine(
+    ({ ids, filters }) => {
+      const isByIds = ids !== undefined;
+      const isByFilters = filters !== undefined;
+      return isByIds !== isByFilters;
+    },
+    { message: issueText("idsOrFilters"), path: ["ids"] },
+  );
 export type ResendSelection = z.infer<typeof resendSelection>;
 
 const bulkResend = z

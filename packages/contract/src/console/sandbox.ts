@@ -118,6 +118,7 @@ export const partnerSandboxEndpoints = {
     method: "POST",
     path: `${PATH}/scenarios/:name`,
     summary: "Play a scenario. `key-expires` makes a key, so the caller must have confirmed who they are",
+    // The metadata is the same for all scenarios, so the route itself asks for the confirmation.
     metadata: plays,
     pathParams: partnerPath.extend({ name: z.enum(scenarioNames) }),
     query: noQuery,

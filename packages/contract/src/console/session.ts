@@ -66,7 +66,7 @@ const signedOut = z
   })
   .strict();
 
-/** Endpoints of the caller's own session. */
+/** Endpoints of the caller's own session. A frame of the operator's portal (`embedded`) may read and end its session. */
 export const sessionEndpoints = {
   get: {
     method: "GET",

@@ -109,6 +109,7 @@ export const signInEndpoints = {
     summary: "The page to which the identity provider sends the browser back",
     description: "Redirects to a page of the dashboard; its parameter `notice` says what went wrong.",
     metadata: consoleNeeds("public"),
+    // No `query`: the identity provider chooses the parameters, and the route reads them from the request.
     responses: { 303: done, ...consoleErrors },
   },
 } as const;

@@ -14,6 +14,11 @@ import { heldEndpoints } from "./held.ts";
  */
 
 export const endpointStatus = z.enum(["active", "probing", "paused"]);
+/**
+ * Who or what paused an endpoint. `partner`, `operator`: a person of theirs. `failing`: it failed for too long. `gone`: it
+ * answered 410. `probe_failed`: the first delivery after a resume failed. `suspended`, `removed`: the partner or the
+ * endpoint was.
+ */
 export const pauseReason = z.enum(["partner", "operator", "failing", "gone", "probe_failed", "suspended", "removed"]);
 
 /** A count of an endpoint's deliveries that are pending or held. */

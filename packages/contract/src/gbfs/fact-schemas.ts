@@ -104,9 +104,9 @@ export interface DescribedFacts<Kind extends FactKind> {
 /** Returns the schema of a thing that GBFS describes, for one kind. */
 export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<DescribedFacts<Kind>> {
   const names = Object.keys(factKinds[kind]);
-  const giver = z.enum(["operator", "source", "default"]).optional();
+  const origin = z.enum(["operator", "source", "default"]).optional();
   const facts = namedObject(`${titles[kind]}Facts`, "Facts in the form of GBFS 3.1.", shapeOf(factKinds[kind], false));
-  const from = z.object(Object.fromEntries(names.map((name) => [name, giver]))).strict();
+  const from = z.object(Object.fromEntries(names.map((name) => [name, origin]))).strict();
   return namedObject(`Described${titles[kind]}`, "What GBFS publishes, and where each fact comes from.", {
     id: z.string().describe("Your id of the described thing; empty for the system and its zones"),
     published: facts.describe(

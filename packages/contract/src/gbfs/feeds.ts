@@ -15,6 +15,7 @@ import {
   gbfsVersions,
   hasField,
   id,
+  isAtLeast,
   instant,
   integer,
   language,
@@ -35,7 +36,8 @@ import {
 } from "./types.ts";
 
 // Every field of every GBFS feed, from 1.0 to 3.1. Reading, publishing and checking follow from these tables. Fields
-// have their newest names; `oldNames` of a feed lists the older ones.
+// have their newest names; `oldNames` of a feed lists the older ones. `since` and `until` are the first and the last version
+// with a field or a word, and `required` may be limited in the same way.
 
 const rentalUris = object({ android: { type: uri }, ios: { type: uri }, web: { type: uri } });
 const app = object({ store_uri: { type: uri, required: true }, discovery_uri: { type: uri, required: true } });
@@ -459,14 +461,13 @@ export function hasFeed(version: GbfsVersion, name: GbfsFeedName): boolean {
 /** Returns a feed's name in a version: `vehicle_status` was `free_bike_status`. */
 export function feedNameIn(version: GbfsVersion, name: GbfsFeedName): string {
   const { oldNames }: GbfsFeed = gbfsFeeds[name];
-  return oldNames?.feed !== undefined && hasField(version, { type: string, until: oldNames.until })
-    ? oldNames.feed
-    : name;
+  const isOld = oldNames !== undefined && isAtLeast(oldNames.until, version);
+  return (isOld ? oldNames.feed : undefined) ?? name;
 }
 
 /** Returns the name of a field in a version: `num_vehicles_available` was `num_bikes_available`. */
 export function fieldNameIn(version: GbfsVersion, feed: GbfsFeedName, field: string): string {
   const { oldNames }: GbfsFeed = gbfsFeeds[feed];
-  const isOld = oldNames !== undefined && hasField(version, { type: string, until: oldNames.until });
+  const isOld = oldNames !== undefined && isAtLeast(oldNames.until, version);
   return (isOld ? oldNames.fields?.[field] : undefined) ?? field;
 }

@@ -60,6 +60,7 @@ export const mdsTelemetry = namedObject("MdsTelemetry", "Where a vehicle was at 
   provider_id: providerId,
   timestamp: milliseconds,
   trip_ids: z.array(tripId).min(1).nullable(),
+  // Journeys, which join several trips, are not recorded.
   journey_id: z.null(),
   location,
   stop_id: stopId,
@@ -171,7 +172,7 @@ export const mdsTrips = namedObject("MdsTrips", "The trips that ended in an hour
   trips: z.array(mdsTrip),
 });
 
-/** The columns of a month's report. */
+/** The columns of a month's report. It counts trips in the whole system, so no row names a part of it (`geography_id`). */
 export const mdsReportRow = z.object({
   provider_id: providerId,
   start_date: z.string(),

@@ -16,6 +16,8 @@ import { type Ride, ride } from "../rides.ts";
 import { station } from "../stations.ts";
 import type { VehicleType } from "../vehicle-types.ts";
 
+/* One example of each resource, for the OpenAPI documents. They fit together: the ride starts at the example station. */
+
 export const exampleStation = withNulls(station, {
   id: "JC105",
   name: "City Hall",
@@ -283,6 +285,7 @@ const crossedThreshold = {
   below_since: "2026-03-14T08:10:26.804Z",
 } as const;
 
+/** The `data` of each event and notice. */
 type Data = { readonly [Name in DeliveryName]: Delivery<Name>["data"] };
 
 const data: Data = {
