@@ -1,5 +1,5 @@
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
-import type { CitySize } from "@bikeshare/load";
+import { type CitySize, scenarios } from "@bikeshare/load";
 import type { Replay } from "./replay/recorded-day.ts";
 
 /**
@@ -105,17 +105,18 @@ export function profileOf(
   stream: Pick<StreamSpec, "ratePerSecond" | "arrivals">,
   durationMs: number,
 ): Profile {
+  const needsSubscribers = scenarioNames.some((name) => scenarios[name]?.needsSubscribers === true);
   return {
     name: scenarioNames.join(","),
     description: "scenarios of the command line",
     city: { stations: 200, bikes: 4000, rides: 20_000 },
     partners: 10,
     keyRateLimit: UNLIMITED_RATE,
-    subscribers: scenarioNames.includes("webhooks") ? 4 : 0,
+    subscribers: needsSubscribers ? 4 : 0,
     durationMs,
     warmUpMs: DEFAULT_WARM_UP_MS,
     streams: scenarioNames.map((scenario) => ({ name: scenario, scenario, ...stream })),
-    thresholds: ["unexpected<=0", ...(scenarioNames.includes("webhooks") ? ["lost<=0"] : [])],
+    thresholds: ["unexpected<=0", ...(needsSubscribers ? ["lost<=0"] : [])],
   };
 }
 

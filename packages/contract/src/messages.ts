@@ -14,7 +14,10 @@ export type TemplateArguments<Templates> = {
     : [name: Name, values: Readonly<Record<Placeholder<Templates[Name]>, string | number>>];
 }[keyof Templates];
 
-/** The name of a code's message and its values; nothing for a code with one message. */
+/**
+ * The name of a code's message and its values; nothing for a code with one message. The condition `extends ErrorCode` is
+ * always met. It makes TypeScript treat each code of a union by itself.
+ */
 export type MessageArguments<Code extends ErrorCode> = Code extends ErrorCode
   ? Code extends keyof typeof errorMessages
     ? TemplateArguments<(typeof errorMessages)[Code]>

@@ -8,6 +8,7 @@ import type {
   OpenApiDocument,
   Example,
   JsonSchema,
+  MediaType,
   Operation,
   PathItem,
   RequestBody,
@@ -22,6 +23,7 @@ import {
   operatorIntroduction,
   sandboxIntroduction,
 } from "./openapi/introduction.ts";
+import { mapValues } from "./openapi/json-schema.ts";
 import {
   headers,
   ifNoneMatch,
@@ -173,24 +175,24 @@ export function createMdsOpenApiDocument(options: DocumentOptions): OpenApiDocum
     introduction: mdsIntroduction,
     keyDescription: "A token of /mds/token, or the agency's key: `Authorization: Bearer <TOKEN>`.",
   });
-  const paths = Object.entries(document.paths).map(([path, item]): [string, PathItem] => {
-    const operations = Object.entries(item).map(([method, each]) => [method, withTypesOfMds(each, path)]);
-    return [path, Object.fromEntries(operations) as PathItem];
-  });
-  return { ...document, paths: Object.fromEntries(paths) };
+  const paths = mapValues(document.paths, (item, path): PathItem =>
+    mapValues(item, (operation) => withTypesOfMds(operation, path)),
+  );
+  return { ...document, paths };
 }
 
 /** Sets MDS's own media type, and removes the examples: they show our form of errors, and MDS has another. */
 function withTypesOfMds(operation: Operation, path: string): Operation {
-  const json = path === "/mds/token" ? JSON_TYPE : MDS_MEDIA_TYPE;
-  const responses = Object.entries(operation.responses).map(([status, { content, ...response }]) => {
-    const media = Object.entries(content ?? {}).map(([type, { schema }]) => [
-      type === JSON_TYPE ? json : type,
+  const jsonType = path === "/mds/token" ? JSON_TYPE : MDS_MEDIA_TYPE;
+  const responses = mapValues(operation.responses, ({ content, ...response }): Response => {
+    if (content === undefined) return response;
+    const entries = Object.entries(content).map(([type, { schema }]): [string, MediaType] => [
+      type === JSON_TYPE ? jsonType : type,
       { schema },
     ]);
-    return [status, { ...response, ...(content && { content: Object.fromEntries(media) as typeof content }) }];
+    return { ...response, content: Object.fromEntries(entries) };
   });
-  return { ...operation, responses: Object.fromEntries(responses) as Operation["responses"] };
+  return { ...operation, responses };
 }
 
 /** Assembles a document: the described endpoints, and those headers and parameters that they refer to. */
@@ -248,15 +250,14 @@ export function describeContract(
   readonly schemas: Components["schemas"];
 } {
   const { paths, schemas, metadata } = generate(contract, { bodies: "clients", readers });
-  const described = Object.entries(paths).map(([path, item]): [string, PathItem] => {
-    const operations = Object.entries(item).map(([method, operation]): [string, Operation] => {
+  const described = mapValues(paths, (item, path): PathItem =>
+    mapValues(item, (operation, method) => {
       const known = metadata.get(operation.operationId);
       if (known === undefined) throw new Error(`no metadata was generated for ${operation.operationId}`);
-      return [method, describe(operation, known, method === "get" && hasNotModified(path, operation))];
-    });
-    return [path, Object.fromEntries(operations)];
-  });
-  return { paths: Object.fromEntries(described), schemas };
+      return describe(operation, known, method === "get" && hasNotModified(path, operation));
+    }),
+  );
+  return { paths: described, schemas };
 }
 
 /** Tells whether an endpoint answers 304 to a caller whose copy is current. MDS endpoints do only if they declare a 304. */

@@ -39,19 +39,19 @@ function item<Fields extends z.ZodRawShape>(title: string, fields: Fields, descr
   return extendApi(z.object(fields).strict(), { title, ...(description !== undefined && { description }) });
 }
 
-/** Like `item`, but fields that belong together must be given together, such as `lat` and `lon`. */
-function locatedItem<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
-  const located = z
+/** Like `item`, for items with the paired fields: it must have both or none of `lat` and `lon`, for example. */
+function itemWithPairs<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
+  const schema = z
     .object(fields)
     .strict()
     .superRefine((given, context) => {
-      for (const [path, message] of incompleteFields(given))
+      for (const [path, message] of issuesOfPairs(given))
         context.addIssue({ code: z.ZodIssueCode.custom, path: [path], message });
     });
-  return extendApi(located, { title, ...(description !== undefined && { description }) });
+  return extendApi(schema, { title, ...(description !== undefined && { description }) });
 }
 
-/** Fields that are valid only together with another one. */
+/** Fields that are valid only together with another one. An item has some of them. */
 interface PairedFields {
   readonly lat?: number | undefined;
   readonly lon?: number | undefined;
@@ -62,26 +62,42 @@ interface PairedFields {
   readonly currency?: string | null | undefined;
 }
 
-/** Returns the fields that are missing although a related field is given, or that do not fit the other fields. */
-function incompleteFields(given: PairedFields): [path: string, message: string][] {
-  const { lat, lon, vehicle_state: state, reason, currency } = given;
-  const found: [string, string][] = [];
-  const needed = (path: string, field: string) => found.push([path, issueText("givenWith", { field })]);
-  if (lat === undefined && lon !== undefined) needed("lat", "lon");
-  if (lon === undefined && lat !== undefined) needed("lon", "lat");
-  if (reason !== undefined) {
-    const reasons: readonly string[] | undefined = Object.entries(mdsReasons).find(([name]) => name === state)?.[1];
-    if (state === undefined) needed("vehicle_state", "reason");
-    else if (reasons === undefined) found.push(["reason", issueText("noReason", { state })]);
-    else if (!reasons.includes(reason)) found.push(["reason", issueText("enum", { values: reasons.join(", ") })]);
-  }
+/** A field that is missing or does not fit another one, and what is wrong with it. */
+type PairIssue = readonly [path: string, message: string];
+
+/** Returns what is wrong with the paired fields of an item. */
+function issuesOfPairs(given: PairedFields): readonly PairIssue[] {
+  return [...issuesOfPosition(given), ...issuesOfReason(given), ...issuesOfCosts(given)];
+}
+
+/** Says that a field is missing although another one is given. */
+function missing(path: string, field: string): PairIssue {
+  return [path, issueText("givenWith", { field })];
+}
+
+function issuesOfPosition({ lat, lon }: PairedFields): readonly PairIssue[] {
+  if (lat === undefined && lon !== undefined) return [missing("lat", "lon")];
+  if (lon === undefined && lat !== undefined) return [missing("lon", "lat")];
+  return [];
+}
+
+/** Checks that a reason comes with a state, and is one of those that agencies know of this state. */
+function issuesOfReason({ vehicle_state: state, reason }: PairedFields): readonly PairIssue[] {
+  if (reason === undefined) return [];
+  if (state === undefined) return [missing("vehicle_state", "reason")];
+  const reasonsByState: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(mdsReasons));
+  const reasons = reasonsByState.get(state);
+  if (reasons === undefined) return [["reason", issueText("noReason", { state })]];
+  return reasons.includes(reason) ? [] : [["reason", issueText("enum", { values: reasons.join(", ") })]];
+}
+
+function issuesOfCosts(given: PairedFields): readonly PairIssue[] {
   const cost = (["standard_cost", "actual_cost"] as const).find((name) => typeof given[name] === "number");
-  if (cost !== undefined && typeof currency !== "string") needed("currency", cost);
-  return found;
+  return cost !== undefined && typeof given.currency !== "string" ? [missing("currency", cost)] : [];
 }
 
 /** An operator's description of a station. Fields that a later upsert omits stay as they were. */
-export const stationUpsert = locatedItem("StationUpsert", {
+export const stationUpsert = itemWithPairs("StationUpsert", {
   id: textOf("givenIdentifier", { description: "Your own id of the station: stable, never reused" }),
   name: oneLine(MAX_NAME_LENGTH).optional().describe("Needed for a new station"),
   short_name: oneLine(MAX_NAME_LENGTH).nullable().optional(),
@@ -118,7 +134,7 @@ const bikeFields = {
 };
 
 /** An operator's description of a bike. Fields that a later upsert omits stay as they were. */
-export const bikeUpsert = locatedItem("BikeUpsert", {
+export const bikeUpsert = itemWithPairs("BikeUpsert", {
   id: textOf("givenIdentifier", { description: "Your own id of the bike: stable, never reused" }),
   number: oneLine(MAX_NAME_LENGTH).nullable().optional().describe("The number or name painted on the bike"),
   vehicle_type_id: givenIdentifier.nullable().optional(),
@@ -130,7 +146,7 @@ export type BikeUpsert = z.infer<typeof bikeUpsert>;
  * A report of a bike's state. Reports may come late and twice: the latest by time of occurrence counts, not the latest to
  * arrive.
  */
-export const bikeReport = locatedItem(
+export const bikeReport = itemWithPairs(
   "BikeReport",
   { id: givenIdentifier, at: givenInstant, ...bikeFields },
   "What a bike reported about itself at the instant `at`.",
@@ -181,7 +197,7 @@ const costs = {
 };
 
 /** The end of a ride. */
-export const rideEnd = locatedItem("RideEnd", {
+export const rideEnd = itemWithPairs("RideEnd", {
   id: givenIdentifier,
   ended_at: givenInstant.optional().describe("Now, when left out"),
   end_station_id: givenIdentifier.nullable().optional().describe("Null or left out: the ride ended outside a station"),
@@ -203,7 +219,7 @@ export const rideCancel = item("RideCancel", {
 export type RideCancel = z.infer<typeof rideCancel>;
 
 /** A correction of a ride that has ended. */
-export const rideCorrection = locatedItem(
+export const rideCorrection = itemWithPairs(
   "RideCorrection",
   {
     id: givenIdentifier,
@@ -245,7 +261,7 @@ export const pastRide = extendApi(
     })
     .strict()
     .superRefine((ride, ctx) => {
-      for (const [path, message] of incompleteFields(ride))
+      for (const [path, message] of issuesOfPairs(ride))
         ctx.addIssue({ code: z.ZodIssueCode.custom, path: [path], message });
       if (Date.parse(ride.ended_at) >= Date.parse(ride.started_at)) return;
       ctx.addIssue({

@@ -6,7 +6,10 @@ import { namedObject } from "./named-object.ts";
 import { isPositiveInteger } from "./text-rules.ts";
 import { givenOnce } from "./values.ts";
 
-/** An integer ≥ 1 in a query string; anything above `cap` counts as `cap`. */
+/**
+ * An integer ≥ 1 in a query string; anything above `cap` counts as `cap`. Programs that build requests from the contract may
+ * give it as a number. Anything else is an array, because the parameter was given more than once.
+ */
 function positiveIntegerParam(cap: number) {
   return z
     .union([z.string(), z.number()], { errorMap: () => ({ message: givenOnce().invalid_type_error }) })
@@ -58,7 +61,10 @@ export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: st
   });
 }
 
-/** The query parameter with which the changes of a list are followed from a checkpoint. */
+/**
+ * The query parameter with which the changes of a list are followed from a checkpoint: a text that a client saves after it
+ * has read the list, to read later only what has changed since.
+ */
 export const changesQuery = {
   changes_since: z
     .string(givenOnce())
@@ -81,7 +87,7 @@ export function followedListOf<Item extends z.ZodTypeAny>(item: Item, named: { t
   });
 }
 
-/** Returns the envelope's field for the next walk's checkpoint. */
+/** Returns the envelope's field with the checkpoint for the next time. */
 export function checkpointField(description: string) {
   return z.string().min(1).optional().describe(description);
 }

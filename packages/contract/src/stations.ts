@@ -4,6 +4,10 @@ import { changesQuery, followedListOf, pagingQuery } from "./paging.ts";
 import { givenOnce, identifier, identifierParam, boundingBoxParam, instantParam, timestamp } from "./values.ts";
 
 export const stationStatus = z.enum(["planned", "online", "offline", "removed"]);
+/**
+ * Why a station is offline. `flags`: its own flags say that it does not work. `operator`: the operator took it offline.
+ * `removed_from_source`: its feed no longer lists it. `stale`: it has not reported for too long.
+ */
 export const offlineReason = z.enum(["flags", "operator", "removed_from_source", "stale"]);
 
 export const station = namedObject(

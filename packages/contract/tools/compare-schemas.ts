@@ -159,18 +159,17 @@ function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
   // The earlier and the later schema, for the text.
   const [was, is] = sender === "client" ? [given, taken] : [taken, given];
   const changed = (keyword: string) => `${keyword} was ${show(was[keyword])} and is ${show(is[keyword])}`;
-  const { type: takenType } = taken;
-  const isTaken = takenType === undefined || takenType === given["type"];
-  if (!isTaken && given["type"] === "null" && sender === "service") return ["it may be null from now on"];
-  if (!isTaken && !(takenType === "number" && given["type"] === "integer")) rules.push(changed("type"));
-  if (Array.isArray(taken["enum"])) {
-    // undefined: `given` allows any value.
-    const values = Array.isArray(given["enum"]) ? (given["enum"] as unknown[]) : undefined;
-    if (values?.every((value) => (taken["enum"] as unknown[]).includes(value)) !== true) rules.push(changed("enum"));
+  const [{ type: givenType, enum: givenNames }, { type: takenType, enum: takenNames }] = [given, taken];
+  const isIntegerForNumber = givenType === "integer" && takenType === "number";
+  if (takenType !== undefined && takenType !== givenType && !isIntegerForNumber) {
+    if (givenType === "null" && sender === "service") return ["it may be null from now on"];
+    rules.push(changed("type"));
   }
+  if (Array.isArray(takenNames) && !isSubset(givenNames, takenNames)) rules.push(changed("enum"));
   if (taken["not"] !== undefined && !isExcluded(given, taken["not"] as Schema)) rules.push(changed("not"));
   for (const keyword of ["format", "pattern"])
     if (taken[keyword] !== undefined && taken[keyword] !== given[keyword]) rules.push(changed(keyword));
+  // A request without the field means another value after such a change.
   if (sender === "client" && show(given["default"]) !== show(taken["default"])) rules.push(changed("default"));
   for (const [keyword, side] of bounds) {
     const [limit, bound] = [taken[keyword], given[keyword]];
@@ -179,6 +178,11 @@ function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
     if (typeof bound !== "number" || (bound - limit) * side < 0) rules.push(changed(keyword));
   }
   return rules;
+}
+
+/** Tells whether each of the values that `given` allows is one of `taken`. Without an `enum`, `given` allows any value. */
+function isSubset(given: unknown, taken: readonly unknown[]): boolean {
+  return Array.isArray(given) && given.every((value) => taken.includes(value));
 }
 
 /** Each bound with 1 if a larger number is narrower, and -1 if a smaller number is. */
@@ -231,8 +235,8 @@ function fitParts(given: Located, taken: Located, context: Context, location: st
   const breaks: Break[] = [];
   const { items } = taken.schema;
   if (items !== undefined) {
-    const own = { ...given, schema: (given.schema["items"] ?? {}) as Schema };
-    breaks.push(...fit(own, { ...taken, schema: items as Schema }, context, `${location}[]`));
+    const givenItems = { ...given, schema: (given.schema["items"] ?? {}) as Schema };
+    breaks.push(...fit(givenItems, { ...taken, schema: items as Schema }, context, `${location}[]`));
   }
   const { additionalProperties: takenOthers = true } = taken.schema;
   const { additionalProperties: givenOthers = true } = given.schema;

@@ -90,7 +90,9 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
     let start = 0;
     while (start < text.length) {
       const record = readRecord(text, start, isLast);
-      if ((record?.end ?? text.length) - start > MAX_RECORD_LENGTH) throw longRecordError(text, start, line);
+      // The length of an incomplete record is checked too, because `rest` keeps it in memory.
+      const recordEnd = record === undefined ? text.length : record.end;
+      if (recordEnd - start > MAX_RECORD_LENGTH) throw longRecordError(text, start, line);
       if (record === undefined) break;
       const { fields, end, lines } = record;
       if (fields.length > 1 || fields[0] !== "") {

@@ -172,8 +172,9 @@ async function runWithDatabase(
   cluster: Cluster,
   isFirst: boolean,
 ): Promise<{ running: Postmaster; connection: Connection }> {
+  const neverAborted = new AbortController().signal;
   for (let attempt = 1; ; attempt += 1) {
-    const running = await ensureRunning(cluster, { mayMove: isFirst, signal: new AbortController().signal });
+    const running = await ensureRunning(cluster, { mayMove: isFirst, signal: neverAborted });
     const connection = { ...(await readConnection(cluster.home)), port: running.port };
     try {
       await ensureDatabase(connection);

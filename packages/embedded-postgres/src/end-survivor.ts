@@ -1,8 +1,13 @@
+/*
+ * A program that stops a PostgreSQL whose last process was killed. The watch of supervisor.ts starts it some seconds after
+ * the kill. It takes two locks: whoever holds that of `mutexFile` may start, join or stop PostgreSQL, and every process that
+ * uses PostgreSQL shares that of `usersFile`.
+ */
 import { tryExclusiveLock, waitForLock } from "./data-directory.ts";
 import type { Account } from "./operating-system.ts";
 import { stop } from "./server.ts";
 
-/** What the program needs to know of a PostgreSQL that outlived the process that used it. */
+/** What the program needs to know of the PostgreSQL. */
 export type SurvivorTask = {
   readonly home: string;
   readonly binaries: string;

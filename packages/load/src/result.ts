@@ -48,14 +48,17 @@ interface RunFacts {
   readonly connections: number;
 }
 
-/** The latency of requests. `Histograms` in recorder.ts explains the three. */
+/** The latency of requests. */
 export interface Latency {
+  /** From the intended start to the answer, as a caller sees it. */
   readonly response: LatencySummary;
+  /** From when a connection took the request to the answer. */
   readonly service: LatencySummary;
+  /** From the intended start to when a connection took the request. */
   readonly lag: LatencySummary;
 }
 
-/** The results of one stream, of all workers together. */
+/** The results of one stream, the requests of one scenario at one rate, of all workers together. */
 export interface StreamResult {
   readonly name: string;
   readonly scenario: string;

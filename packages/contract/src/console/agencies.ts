@@ -85,7 +85,7 @@ export type ShownAgency = z.infer<typeof shownAgency>;
 
 const base = "/console/v1/systems/:system_id/partners/:partner_id/agency";
 
-/** Shows the people of an agency and of the operator what the agency is given. */
+/** Shows the people of an agency and of the operator what the agency is given, but not frames of the operator's portal. */
 export const agencyEndpoints = {
   get: {
     method: "GET",

@@ -57,6 +57,7 @@ const role = z.object({ role: membershipRole }).strict();
 /**
  * Returns the endpoints for the people of a partner, or of a whole system. Only the list takes `query`, which chooses whose
  * people it shows: the other endpoints have a membership, an invitation or, in `body`, a new invitation's partner instead.
+ * Frames of the operator's portal may call none of them (`embedded`), because nothing proves there who the person is.
  */
 function peopleEndpoints<
   const Path extends string,

@@ -15,9 +15,9 @@ import { heldEndpoints } from "./held.ts";
 
 export const endpointStatus = z.enum(["active", "probing", "paused"]);
 /**
- * Who or what paused an endpoint. `partner`, `operator`: a person of theirs. `failing`: it failed for too long. `gone`: it
- * answered 410. `probe_failed`: the first delivery after a resume failed. `suspended`, `removed`: the partner or the
- * endpoint was.
+ * Why an endpoint is paused. `partner`, `operator`: one of their people paused it. `failing`: it failed for hours. `gone`: it
+ * kept answering 410. `probe_failed`: the first delivery after a resume failed. `suspended`: its partner is suspended.
+ * `removed`: it was removed.
  */
 export const pauseReason = z.enum(["partner", "operator", "failing", "gone", "probe_failed", "suspended", "removed"]);
 

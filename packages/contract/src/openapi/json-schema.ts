@@ -20,10 +20,9 @@ export function toJsonSchema(source: JsonSchema, additions: Additions): JsonSche
  * Accepts any other string beside the values of an `enum`, because we may add values. An `enum` of one value stays closed,
  * because that value tells the members of a union apart.
  */
-function withOtherValues({ type, enum: values, ...rest }: JsonSchema): JsonSchema {
-  if (type !== "string" || !Array.isArray(values) || values.length < 2) {
-    return { ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }), ...rest };
-  }
+function withOtherValues(schema: JsonSchema): JsonSchema {
+  const { type, enum: values, ...rest } = schema;
+  if (type !== "string" || !Array.isArray(values) || values.length < 2) return schema;
   return { ...rest, anyOf: [{ type, enum: values as unknown[] }, { type }] };
 }
 

@@ -19,8 +19,9 @@ const SMALLEST_LOG_VALUE = 1e-3;
 
 /** Returns a scale from 0 to a round number that is at least the largest value. */
 export function linearScale(largest: number): Scale {
-  const step = roundStep((largest > 0 ? largest : TICK_COUNT) / TICK_COUNT);
-  return scaleTo(Math.max(step, Math.ceil(largest / step - ROUNDING_ERROR) * step), step);
+  const step = largest > 0 ? roundStep(largest / TICK_COUNT) : 1;
+  const steps = Math.max(1, Math.ceil(largest / step - ROUNDING_ERROR));
+  return scaleTo(steps * step, step);
 }
 
 /** Returns a scale from 0 to the last second, without rounding. */

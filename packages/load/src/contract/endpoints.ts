@@ -27,7 +27,10 @@ type RouteOf<Name extends EndpointName> = Name extends `operator.${infer Noun}.$
     : never;
 type Input<Schema> = Schema extends z.ZodTypeAny ? z.input<Schema> : never;
 
-/** The input of a request of an endpoint, typed by the contract's schemas. */
+/**
+ * The input of a request of an endpoint, typed by the contract's schemas: `params`, `query` and `body`, as far as the
+ * endpoint has them. `unknown` stands for one that it lacks, because it adds nothing to an intersection.
+ */
 export type RequestInput<Name extends EndpointName> = (RouteOf<Name> extends { pathParams: infer Schema }
   ? { readonly params: Input<Schema> }
   : unknown) &

@@ -96,8 +96,9 @@ export class ResponseReader {
     for (let at = 0; at < part.length && this.#state !== "done";) {
       if (this.#missing > 0) {
         const end = Math.min(part.length, at + this.#missing);
-        // The last two missing bytes are the line end after the chunk.
-        this.#keep(part.subarray(at, Math.max(at, Math.min(end, at + this.#missing - 2))));
+        // The last two missing bytes are the line end after the chunk, which is not kept.
+        const endOfData = at + this.#missing - 2;
+        if (at < endOfData) this.#keep(part.subarray(at, Math.min(end, endOfData)));
         this.#missing -= end - at;
         at = end;
         continue;

@@ -38,14 +38,15 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
   const histograms: (readonly Histograms[])[] = [];
   const reports: StreamReport[] = [];
   const seconds: SecondResult[] = [];
-  const counts = new Map<number, SecondCount[]>();
+  /** The counts that workers have sent of each second, until all have. */
+  const countsBySecond = new Map<number, SecondCount[]>();
   const contract = createContractCheck();
   /** Adds a worker's counts of a second. The second is complete when every worker has sent its counts. */
   const takeSecond = (count: SecondCount) => {
-    const parts = [...(counts.get(count.second) ?? []), count];
-    counts.set(count.second, parts);
+    const parts = [...(countsBySecond.get(count.second) ?? []), count];
+    countsBySecond.set(count.second, parts);
     if (parts.length < plan.workers) return;
-    counts.delete(count.second);
+    countsBySecond.delete(count.second);
     const second = mergedSecond(parts);
     seconds.push(second);
     onSecond(second);
@@ -69,7 +70,7 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
         };
       });
       // The last seconds may lack the counts of workers that finished earlier.
-      for (const parts of counts.values()) seconds.push(mergedSecond(parts));
+      for (const parts of countsBySecond.values()) seconds.push(mergedSecond(parts));
       return {
         startedAtMs,
         latency: latencyOf(mergedHistograms(histograms.flat())),

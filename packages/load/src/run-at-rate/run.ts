@@ -29,16 +29,18 @@ export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<R
     const ready = workers.map((worker) => once(worker, "message"));
     for (const worker of workers) worker.once("error", failed.reject);
     const firstMessages = (await Promise.race([Promise.all(ready), failed.promise])) as [WorkerMessage][];
+    // A worker sends nothing more before it knows when to start, so no message is missed.
     const finished = Promise.all(workers.map((worker) => collect(worker, (message) => collector.take(message))));
     // A worker may end while `preferThisProcess` is awaited. The race below rejects then.
     finished.catch(() => undefined);
     for (const [message] of firstMessages) collector.take(message);
     // Real-time scheduling, so that requests start at their intended times. In the closed model they have none.
     if (plan.mode === "open") endPreference = await preferThisProcess();
-    const startsAt = performance.timeOrigin + performance.now() + START_DELAY_MS;
-    for (const worker of workers) worker.postMessage(startsAt);
+    // Milliseconds since 1970, because each thread has its own monotonic clock.
+    const startEpochMs = performance.timeOrigin + performance.now() + START_DELAY_MS;
+    for (const worker of workers) worker.postMessage(startEpochMs);
     await Promise.race([finished, failed.promise]);
-    return collector.outcome(startsAt);
+    return collector.outcome(startEpochMs);
   } finally {
     signal?.removeEventListener("abort", abort);
     await Promise.all([...workers.map((worker) => worker.terminate()), endPreference()]);

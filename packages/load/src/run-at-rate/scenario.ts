@@ -82,6 +82,8 @@ export interface ScenarioKind {
   readonly needsOperator?: boolean;
   /** Whether it moves bikes. Then it gets bikes that no other stream moves. */
   readonly needsBikes?: boolean;
+  /** Whether partners must receive the webhooks of its rides, so that it can be checked that all arrive. */
+  readonly needsSubscribers?: boolean;
   /** Whether its keys must have a partner's usual rate limit, and must not be used by anything else. */
   readonly needsLimitedKeys?: boolean;
 }

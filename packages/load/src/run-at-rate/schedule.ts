@@ -41,5 +41,6 @@ function* allTimes({ kind, ratePerSecond, durationMs, seed }: Arrivals): Generat
  * different random numbers.
  */
 export function derivedSeed(seed: number, ...parts: readonly number[]): number {
+  // The multiplier is a prime close to 2 ** 32 divided by the golden ratio, which spreads neighbouring numbers well.
   return parts.reduce((mixed, part) => Math.imul(mixed ^ (part + 1), 0x9e3779b1) ^ (mixed >>> 15), seed) >>> 0;
 }

@@ -39,10 +39,13 @@ export interface RequestObserver {
   answered(exchange: Exchange, answer: Answer, timing: RequestTiming, isExpected: boolean): void;
 }
 
-/** The times of one request, in milliseconds. `Histograms` explains them. */
+/** The times of one request, in milliseconds. */
 export interface RequestTiming {
+  /** From the intended start to the answer, as a caller sees it. */
   readonly response: number;
+  /** From when a connection took the request to the answer. */
   readonly service: number;
+  /** From the intended start to when a connection took the request. */
   readonly lag: number;
 }
 
@@ -63,6 +66,7 @@ interface Start {
   readonly intendedAt: number;
   /** False during the warm-up. */
   readonly isMeasured: boolean;
+  /** In the closed model: starts the next request of the connection. */
   readonly onAnswered?: () => void;
 }
 

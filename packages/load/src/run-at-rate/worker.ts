@@ -43,6 +43,7 @@ const counter = createSecondCounter();
 const client = createHttpClient(plan.url, { connections: Math.max(1, Math.floor(plan.connections / plan.workers)) });
 /** Answers so far, by endpoint and status. */
 const answers = new Map<string, number>();
+/** Answers of the present second that were posted for a comparison with the contract. */
 let samples = 0;
 
 const observer: RequestObserver = {
@@ -60,9 +61,9 @@ const observer: RequestObserver = {
 
 const streams = plan.streams.map((_, index) => streamAt(index));
 post({ kind: "ready", histograms: streams.map(({ histograms }) => histograms) });
-const [startsAt] = (await once(port, "message")) as [number];
-// `startsAt` is the same instant for all threads. Each converts it to its own monotonic clock.
-const startAt = startsAt - performance.timeOrigin;
+const [startEpochMs] = (await once(port, "message")) as [number];
+// The start is the same instant for all threads. Each converts it to its own monotonic clock.
+const startAt = startEpochMs - performance.timeOrigin;
 const ticking = tick(startAt);
 await Promise.all(streams.map((stream) => stream.run(startAt)));
 // A start that waits for an answer is sent when the answer comes. With no request under way, none comes any more.

@@ -34,12 +34,13 @@ export const scenarios: Readonly<Record<string, ScenarioKind>> = {
     needsOperator: true,
     needsBikes: true,
   },
-  // The same requests. The load test registers endpoints, and checks what they receive, for this scenario.
+  // Sends the same requests as `ride-commands`. The load test receives the webhooks and checks them.
   webhooks: {
     description: "starts and ends rides, and receives their webhooks: each event must arrive at each endpoint",
     create: rideCommands,
     needsOperator: true,
     needsBikes: true,
+    needsSubscribers: true,
   },
   "operator-batches": {
     description: "starts and ends rides, 100 a request",
