@@ -99,6 +99,7 @@ export function listEndpoint<
   },
 ) {
   const { scope, summary, description, query, answer, parameterScopes } = list;
+  // Without errors of its own, `list.errors` is undefined and adds nothing.
   const responses = { 200: answer, ...errors, ...(list.errors as Errors) };
   const metadata = needs(scope, parameterScopes && { parameterScopes });
   return { method: "GET", path, summary, description, metadata, query, responses } as const;

@@ -51,7 +51,9 @@ export async function findHome(
   const pointer = await readPointer(dataDir);
   if (pointer) return homeOutside(dataDir, options, pointer);
   const inside = join(dataDir, "postgresql");
+  // A cluster inside `dataDir` is found without a pointer, so there is nothing to record.
   const confirm = async () => {};
+  // Without an owner there are no files: the cluster is new.
   const owner = await ownerOf(dataOf(inside));
   if (owner) return { directory: inside, account: await accountFor(owner, inside), isNew: false, confirm };
   if (!isRoot()) return { directory: inside, account: undefined, isNew: true, confirm };

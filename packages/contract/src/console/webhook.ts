@@ -138,6 +138,7 @@ const settings = z
     signature: signatureScheme
       .optional()
       .describe("Setting `both` makes a secret, as a rotation does, and needs a confirmation"),
+    // A setting that `seen` leaves out counts as unchanged.
     seen: webhook
       .pick({ name: true, url: true, events: true, email: true, signature: true })
       .extend(conditions)

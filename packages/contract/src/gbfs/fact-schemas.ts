@@ -114,7 +114,7 @@ export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<D
     ),
     own: facts.describe("The facts that you have set"),
     from: from.describe("Where each published fact comes from"),
-  }) as z.ZodType<DescribedFacts<Kind>, z.ZodTypeDef, unknown> as z.ZodType<DescribedFacts<Kind>>;
+  }) as z.ZodType<DescribedFacts<Kind>>;
 }
 
 /** Returns the schema of the list of all things of a kind. */

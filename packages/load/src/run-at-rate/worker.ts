@@ -100,7 +100,7 @@ function shareOf<Item>(items: readonly Item[]): Item[] {
   return items.filter((_, index) => index % plan.workers === workerIndex);
 }
 
-/** Posts the counts of each second when it is over. */
+/** Posts the counts of each second when it is over, and at `stop` those of the last, unfinished second. */
 function tick(from: number): { stop(): void } {
   let second = 0;
   const take = () => {
