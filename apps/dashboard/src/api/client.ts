@@ -18,14 +18,17 @@ type Request<Route extends AppRoute> = OptionalWhereEmpty<
   Pick<ClientInferRequest<Route>, keyof ClientInferRequest<Route> & ("params" | "query" | "body")>
 > & { readonly signal?: AbortSignal };
 
-/** Makes the parts optional to which `{}` can be assigned: all their fields are optional. */
+/** The type of `{}`. It extends another object type exactly if all fields of that type are optional. */
+type NoFields = Record<never, never>;
+
+/** Requires the parts that have a required field, and makes the other parts optional. */
 type OptionalWhereEmpty<Parts> = {
-  readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? never : Part]: Parts[Part];
-} & { readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? Part : never]?: Parts[Part] };
+  readonly [Part in keyof Parts as NoFields extends Parts[Part] ? never : Part]: Parts[Part];
+} & { readonly [Part in keyof Parts as NoFields extends Parts[Part] ? Part : never]?: Parts[Part] };
 
 /** Calls an endpoint, and returns the body of its response. The request may be omitted if all its parts may. */
 type Call<Route extends AppRoute> = (
-  ...request: Record<never, never> extends Request<Route> ? [Request<Route>?] : [Request<Route>]
+  ...request: NoFields extends Request<Route> ? [Request<Route>?] : [Request<Route>]
 ) => Promise<ClientInferResponseBody<Route, SuccessStatus<Route>>>;
 
 /** A function for each endpoint, by noun and verb. */
@@ -37,10 +40,13 @@ type Client<Contract> = {
 
 export type ConsoleClient = Client<typeof consoleContract>;
 
-/** Earlier responses by address, the latest last, each with its ETag: a 304 returns the body stored here. */
+/**
+ * Earlier responses by address, the latest last. A request sends the ETag of the earlier response. If the server answers
+ * 304 (not modified), the client returns the body stored here.
+ */
 type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
 
-/** Too low: responses that did not change are sent again. Too high: a page that is open for days needs more memory. */
+/** Most stored responses. Too low: responses that did not change are sent again. Too high: a page that is open for days needs more memory. */
 const MAX_TAGGED = 50;
 
 export interface ClientOptions {
@@ -123,6 +129,7 @@ async function send(
   if (response.ok) return readBody(response, address, options.tagged);
   const error = await errorOf(response);
   if (error.code === "unauthorized") {
+    // Somebody else may sign in next.
     options.tagged.clear();
     options.onSignedOut();
   }
@@ -131,9 +138,10 @@ async function send(
 
 /** Reads the body of a successful response, and stores it with its ETag if it has one. */
 async function readBody(response: Response, address: string, tagged: Tagged): Promise<unknown> {
-  const body: unknown = await response.json().catch(unlessCancelled("The response was incomplete. Try again."));
+  const body: unknown = await response.json().catch(throwConnectionError("The response was incomplete. Try again."));
   const etag = response.headers.get("etag");
   if (etag === null) return body;
+  // Deleted first, so that the response moves to the end of the map: the first one is dropped when there are too many.
   tagged.delete(address);
   tagged.set(address, { etag, body });
   const [oldest = ""] = tagged.keys();
@@ -150,8 +158,9 @@ async function reach(address: string, options: ClientOptions, init: RequestInit)
     else options.onReached(true);
     return response;
   } catch (error) {
-    if (!isCancelled(error)) options.onReached(false);
-    return unlessCancelled(UNREACHED)(error);
+    if (isCancelled(error)) throw error;
+    options.onReached(false);
+    throw new ConnectionError(UNREACHED, { cause: error });
   }
 }
 
@@ -162,8 +171,11 @@ function isCancelled(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-/** Returns a function that throws a `ConnectionError` with this message, or the failure itself if the page has cancelled. */
-function unlessCancelled(message: string): (failure: unknown) => never {
+/**
+ * Returns a handler for `catch`. It throws a `ConnectionError` with this message, or the failure itself if the page has
+ * cancelled the request.
+ */
+function throwConnectionError(message: string): (failure: unknown) => never {
   return (failure) => {
     throw isCancelled(failure) ? failure : new ConnectionError(message, { cause: failure });
   };
@@ -174,9 +186,9 @@ function unlessCancelled(message: string): (failure: unknown) => never {
  * @throws ApiError, or ConnectionError if no complete response arrived
  */
 export async function readDocument(address: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(address, init).catch(unlessCancelled(UNREACHED));
+  const response = await fetch(address, init).catch(throwConnectionError(UNREACHED));
   if (!response.ok) throw await errorOf(response);
-  return response.json().catch(unlessCancelled("The document was incomplete. Try again."));
+  return response.json().catch(throwConnectionError("The document was incomplete. Try again."));
 }
 
 /**

@@ -44,7 +44,7 @@ export function createConnection(onRecovered: () => void): Connection {
     fetch(PROBE_PATH, { cache: "no-store", signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })
       .then(
         (response) => report(response.ok),
-        // What was reported meanwhile is newer than this probe.
+        // A probe may fail long after it was sent. A request that was answered or failed meanwhile knows the newer state.
         () => reports === before && report(false),
       )
       .finally(() => (isProbing = false));

@@ -1,8 +1,15 @@
-/** Decides what happens to an open page when its session ends. */
+/**
+ * Decides what happens to an open page when its session ends. `main.tsx` calls `watchTyping` at the start. Forms call
+ * `submission` when they are saved. The client calls `endSession` after each `unauthorized`. The dialog over a page that was
+ * kept calls `resumePages`.
+ */
 import { focusManager } from "@tanstack/preact-query";
 import { queries } from "./queries.ts";
 
-/** The key under which the session is cached. */
+/**
+ * The key under which the session is cached. The cached value is null if nobody is signed in. It has `hasEnded` if the
+ * session has ended and the page is kept for its unsaved input.
+ */
 export const SESSION_KEY = ["session"] as const;
 
 /** The path of the page on which the reader typed last. */
@@ -43,14 +50,15 @@ export function submission(): () => void {
 
 /**
  * Notes that the session has ended. A page with input that is not saved is hidden and kept, without its secrets, until the
- * same person has signed in again. From any other page the reader is sent to the sign-in page.
+ * same person has signed in again. From any other page the reader is sent to the sign-in page. Without a session, as after
+ * a refused sign-in, no page is kept.
  */
 export function endSession(): void {
+  const session = queries.getQueryData<object | null>(SESSION_KEY) ?? null;
   // Input in a dialog or form that has been closed no longer counts: its element is not connected.
-  const isKept = typedOn === location.pathname && [...typedIn].some((element) => element.isConnected);
-  queries.setQueryData(SESSION_KEY, (session: object | null | undefined) =>
-    isKept && session ? { ...session, hasEnded: true } : null,
-  );
+  const hasUnsavedInput = typedOn === location.pathname && [...typedIn].some((element) => element.isConnected);
+  const isKept = session !== null && hasUnsavedInput;
+  queries.setQueryData(SESSION_KEY, isKept ? { ...session, hasEnded: true } : null);
   if (!isKept) return;
   // Stops the refreshes of the hidden page.
   focusManager.setFocused(false);

@@ -7,6 +7,7 @@ import { useQuery } from "./queries.ts";
  */
 export function useStationMap(systemId: string) {
   return useQuery({
+    // "once": read without an interval. The map page has a query of its own, which repeats (`useStations`).
     queryKey: ["stations", systemId, "once"],
     queryFn: ({ signal }) => api.systemStations.list({ params: { system_id: systemId }, signal }),
   }).data;

@@ -31,6 +31,7 @@ export function Button(props: ButtonProps) {
       aria-label={props.label}
       title={props.title}
       onClick={(event) => {
+        // Keeps a submit button from submitting its form again.
         if (pending) event.preventDefault();
         else props.onClick?.(event);
       }}

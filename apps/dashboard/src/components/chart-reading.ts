@@ -14,12 +14,12 @@ interface ReadingOptions {
 
 /** Returns the step at which the reader is, the range that they are selecting, and the event handlers. */
 export function useReading({ layout, times, onRange }: ReadingOptions) {
-  const [lastAt, setAt] = useState<number>();
+  const [movedTo, setAt] = useState<number>();
   // The step at which a selection began. The selected range lies between it and the step at which the reader is.
   const [anchor, setAnchor] = useState<number>();
   const last = layout.count - 1;
-  // The chart may show fewer steps now than when the reader moved to step `lastAt`.
-  const at = lastAt === undefined || lastAt > last ? undefined : lastAt;
+  // The chart may show fewer steps now than when the reader moved.
+  const at = movedTo === undefined || movedTo > last ? undefined : movedTo;
   const isChosen = at !== undefined && anchor !== undefined && anchor !== at;
   const range = isChosen ? { from: Math.min(at, anchor), to: Math.max(at, anchor) } : undefined;
   const reading: Reading = {
@@ -44,7 +44,10 @@ export function useReading({ layout, times, onRange }: ReadingOptions) {
   return { at, range, handlers: { ...keyHandlers(reading), ...usePointerHandlers(reading) } };
 }
 
-/** Returns the end of a step, which is the start of the next one. The last step is as long as the one before it. */
+/**
+ * Returns the end of a step, which is the start of the next one. The last step is as long as the one before it. There is
+ * one, because a selected range has at least two steps.
+ */
 function endOfStep(times: readonly string[], index: number): string {
   const next = times[index + 1];
   if (next !== undefined) return next;
@@ -92,6 +95,7 @@ function keyHandlers({ at, last, setAt, setAnchor, move, choose }: Reading) {
       event.preventDefault();
       act(event.shiftKey);
     },
+    // A reader who comes with the Tab key begins at the last step. A press focuses the chart too, and moves the reader itself.
     onFocus: (event: FocusEvent) => {
       if ((event.currentTarget as Element).matches(":focus-visible") && last >= 0) setAt(at ?? last);
     },

@@ -58,7 +58,9 @@ export interface TimeTexts {
  */
 export function unzonedText(times: readonly string[]): (time: string) => string {
   const isByDay = stepOf(times) >= DAY_MS;
-  return (time) => (isByDay ? day().format(new Date(time)) : wallTime(new Date(time)).slice(11, 16));
+  // `wallTime` returns `2026-11-26T08:46:18`.
+  const timeOfDay = (time: string) => wallTime(new Date(time)).slice(11, 16);
+  return (time) => (isByDay ? day().format(new Date(time)) : timeOfDay(time));
 }
 
 /** Returns the milliseconds between the first two times; 0 if there are fewer. */
@@ -84,10 +86,9 @@ export function zonedTexts(times: readonly string[], timeZone: string, width: nu
     minute: "numeric",
     hourCycle: "h23",
   });
-  // The number of labels that fit.
-  const most = Math.max(2, Math.floor(width / TICK_PX));
+  const maxLabels = Math.max(2, Math.floor(width / TICK_PX));
   const rule =
-    tickRules.find(({ maxSpanMs, perTickMs }) => spanMs <= maxSpanMs && spanMs / perTickMs <= most) ?? quarterly;
+    tickRules.find(({ maxSpanMs, perTickMs }) => spanMs <= maxSpanMs && spanMs / perTickMs <= maxLabels) ?? quarterly;
   const label = format(rule.format);
   const date = { weekday: "short", day: "numeric", month: "short" } as const;
   const full = format(isByDay ? { ...date, year: "numeric" } : { ...date, hour: "2-digit", minute: "2-digit" });

@@ -167,6 +167,9 @@ function useWidth(ref: { readonly current: HTMLElement | null }): number {
   return width;
 }
 
+/** Pixels at the right edge within which a label below the axis would be cut off. */
+const TICK_LABEL_PX = 40;
+
 function Axis({ layout, ticks }: { readonly layout: Layout; readonly ticks: TimeTexts["ticks"] }) {
   const { width, maximum, x, y } = layout;
   return (
@@ -210,14 +213,12 @@ function Notes({
         const index = times.findLastIndex((time) => time <= at);
         if (index < 0) return null;
         const x = layout.x(index + 0.5);
+        // In the right half the text is to the left of its line, where the edge does not cut it off.
+        const isRightHalf = x > layout.width / 2;
         return (
           <g key={`${at} ${text}`}>
             <line x1={x} x2={x} y1={TOP} y2={FLOOR} />
-            <text
-              class={x > layout.width / 2 ? "chart-end" : undefined}
-              x={x > layout.width / 2 ? x - 5 : x + 5}
-              y={TOP + 9}
-            >
+            <text class={isRightHalf ? "chart-end" : undefined} x={isRightHalf ? x - 5 : x + 5} y={TOP + 9}>
               {text}
             </text>
           </g>
@@ -259,9 +260,6 @@ interface ValuesProps {
   readonly at: number;
 }
 
-/** Pixels at the right edge within which a label below the axis would be cut off. */
-const TICK_LABEL_PX = 40;
-
 const VALUES_WIDTH_PX = 190;
 /** Pixels between the values and the vertical line at the step where the reader is. */
 const VALUES_GAP_PX = 12;
@@ -287,7 +285,7 @@ function Values({ x, width, time, series, unit, at }: ValuesProps) {
   );
 }
 
-/** A sample of a series, in the legend and beside its values. The kind `before` has the values to compare with. */
+/** A sample of a series, in the legend and beside its values. Lines have a short line, bars and areas a square. */
 function Swatch({ of, position }: { readonly of: Series; readonly position: number }) {
   const { kind } = of;
   const colour = colourOf(of, position);

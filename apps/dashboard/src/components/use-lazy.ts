@@ -20,6 +20,7 @@ export function useLazy<Part>(part: LazyPart<Part>): Part | undefined {
     part.load().then(
       (loaded) => {
         part.loaded = loaded;
+        // Inside a function, because a part may be a component: `setShown` would call it instead of storing it.
         setShown(() => loaded);
       },
       (error: unknown) => setFailure(error instanceof Error ? error : new Error(String(error))),

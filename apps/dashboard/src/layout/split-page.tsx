@@ -60,8 +60,9 @@ function CloseLink() {
 const TOP_PX = 16;
 
 /**
- * Keeps the opened page in sight although its row may be far down the list: only the whole document scrolls. A page that
- * fits into the window sticks to the window's top; a taller one begins at the reader's position and scrolls with the list.
+ * Keeps the opened page in sight, although its row may be far down the list. The list and the page have no scroll bars of
+ * their own: the document scrolls as a whole. A page that fits into the window sticks to the window's top. A taller one
+ * begins at the reader's position and scrolls with the list.
  */
 function useInSight(side: { readonly current: HTMLElement | null }, isOpen: boolean, path: string): void {
   useLayoutEffect(() => {

@@ -36,12 +36,15 @@ export function useUrlState(): UrlState {
     addressOf(path, { ...valuesOf(parameters), ...changes });
   return {
     get,
+    // All fields of the result are optional, so the empty type is close enough for the compiler.
     given: (names) =>
       Object.fromEntries(names.filter((name) => get(name) !== "").map((name) => [name, get(name)])) as {},
+    // Replaces the entry of the browser's history, so that one "back" leaves the list.
     filter: (changes) => navigate(change({ ...changes, cursor: "" }), { replace: true }),
     paging: (next) => ({
       onNext: next === undefined ? undefined : () => navigate(change({ cursor: next }), { state: FROM_LIST }),
-      // A cursor leads only to the next page, so "previous" goes back in the browser's history.
+      // A cursor leads only to the next page, so "previous" goes back in the browser's history. A reader who opened an
+      // address with a cursor has no earlier page there, and goes to the first page.
       onPrevious:
         get("cursor") === ""
           ? undefined

@@ -72,7 +72,12 @@ const MOTION_MS = 140;
 /** The smallest scale after the map has moved to a station, in pixels for each unit of the projection. */
 const STATION_SCALE = 3_500_000;
 
-/** A map of a city's stations, zones, bikes and rides. Lists beside it show the same to readers who cannot see it. */
+/**
+ * A map of a city's stations, zones, bikes and rides. Lists beside it show the same to readers who cannot see it.
+ *
+ * `useScene` computes what is drawn, `useView` manages which part of the world is shown, and `useMapInput` moves that view.
+ * After each change of the scene or the view, `useDrawnMap` paints both on the canvas (`drawFrame` in draw.ts).
+ */
 export function CityMap(props: CityMapProps) {
   const { label, tiles, onSelect, isWholePage = false } = props;
   const { canvas, streets, size, map, hovered, handlers } = useDrawnMap(props);
@@ -249,29 +254,33 @@ interface ViewOptions {
   readonly paint: (view: Viewport) => void;
 }
 
+/** The size assumed until the map is laid out. Nothing is painted until then. */
+const USUAL_SIZE: Size = { width: 640, height: 400 };
+
 /** Manages the visible part of the world. It changes in every frame of a gesture, so it is not kept in component state. */
-function useView({ shownAtFirst, size = { width: 640, height: 400 }, paint }: ViewOptions) {
+function useView({ shownAtFirst, size = USUAL_SIZE, paint }: ViewOptions) {
   /** The view to which the reader has moved. Undefined: the map shows `home`, also after its size or stations change. */
   const moved = useRef<Viewport>(undefined);
   /** The id of the animation frame that is requested to repaint the map. */
-  const frame = useRef(0);
+  const repaintRequest = useRef(0);
   /** The id of the animation frame in which an animated movement goes on. Repainting does not end the movement. */
-  const motion = useRef(0);
+  const motionRequest = useRef(0);
   /** Paints the present view with the properties of the latest render, also in a frame that was requested before it. */
   const latest = useRef<() => void>(() => undefined);
   const home = useMemo(() => fit(shownAtFirst, size), [shownAtFirst, size.width, size.height]);
   const view = () => moved.current ?? home;
   latest.current = () => paint(view());
   const repaint = () => {
-    cancelAnimationFrame(frame.current);
-    frame.current = requestAnimationFrame(() => latest.current());
+    cancelAnimationFrame(repaintRequest.current);
+    repaintRequest.current = requestAnimationFrame(() => latest.current());
   };
   const stop = () => {
-    for (const request of [frame, motion]) cancelAnimationFrame(request.current);
+    for (const request of [repaintRequest, motionRequest]) cancelAnimationFrame(request.current);
   };
+  // When the map is removed from the page.
   useEffect(() => stop, []);
   const set = (next: Viewport | undefined) => {
-    cancelAnimationFrame(motion.current);
+    cancelAnimationFrame(motionRequest.current);
     moved.current = next;
     repaint();
   };
@@ -288,10 +297,10 @@ function useView({ shownAtFirst, size = { width: 640, height: 400 }, paint }: Vi
       // Slows down towards the end.
       moved.current = between(start, target, 1 - (1 - Math.max(0, share)) ** 3);
       latest.current();
-      motion.current = requestAnimationFrame(step);
+      motionRequest.current = requestAnimationFrame(step);
     };
-    cancelAnimationFrame(motion.current);
-    motion.current = requestAnimationFrame(step);
+    cancelAnimationFrame(motionRequest.current);
+    motionRequest.current = requestAnimationFrame(step);
   };
   return {
     view,
@@ -322,6 +331,7 @@ function isInside({ x, y }: Point, { width, height }: Size): boolean {
  */
 function between(start: Viewport, target: Viewport, share: number): Viewport {
   const scale = start.scale * (target.scale / start.scale) ** share;
+  // The part of the way that the middle has moved. It follows 1/scale, the size of a pixel in the world.
   const done =
     start.scale === target.scale ? share : (1 / start.scale - 1 / scale) / (1 / start.scale - 1 / target.scale);
   return { x: start.x + (target.x - start.x) * done, y: start.y + (target.y - start.y) * done, scale };

@@ -32,6 +32,7 @@ export interface DrawnRegion {
 
 /** An area with a rule, such as a slow zone. */
 export interface DrawnZone {
+  /** The outlines. A ring inside another one is the edge of a hole. */
   readonly rings: readonly (readonly Point[])[];
   /** The colour: that of a station with this availability, or the accent colour. */
   readonly tone: Availability | "accent";
@@ -208,7 +209,7 @@ function drawFlow(canvas: CanvasRenderingContext2D, { from, to, rides }: DrawnFl
   };
   if (isBeside([start, bend, end], size)) return;
   const gradient = canvas.createLinearGradient(start.x, start.y, end.x, end.y);
-  // Browsers compute the colour as `rgb(…)`.
+  // The accent colour, fully transparent. Browsers compute the colour of the theme as `rgb(…)`.
   gradient.addColorStop(0, colours.accent.replace(/^rgb\((.+)\)$/, "rgba($1, 0)"));
   gradient.addColorStop(1, colours.accent);
   canvas.strokeStyle = gradient;
@@ -234,7 +235,7 @@ function drawBikes(canvas: CanvasRenderingContext2D, { scene, view, size, colour
   canvas.fill();
 }
 
-/** Tells whether points, and so a curve that they bend, lie beyond one side of the map. */
+/** Tells whether all points lie beyond the same side of the map. A curve with these control points is then out of sight. */
 function isBeside(points: readonly Point[], { width, height }: Size): boolean {
   return (
     points.every(({ x }) => x < 0) ||

@@ -124,7 +124,8 @@ interface Gesture {
 /** Returns the pointer handlers of a map: one pointer drags it, two zoom it, and a press selects a point. */
 export function usePointers({ onPan, onPinch, onPress, onHover }: PointerActions) {
   const gesture = useRef<Gesture>({ pointers: new Map(), start: { x: 0, y: 0 }, isDrag: false }).current;
-  const end = (event: PointerEvent) => gesture.pointers.delete(event.pointerId);
+  /** Forgets a pressed pointer. Returns false if it was not pressed on the map. */
+  const end = (event: PointerEvent): boolean => gesture.pointers.delete(event.pointerId);
   return {
     onPointerDown: (event: PointerEvent) => {
       // Only the primary button: the secondary one opens the browser's menu, and the page may then get no `pointerup`.

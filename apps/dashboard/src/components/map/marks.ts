@@ -30,6 +30,8 @@ const LEVELS = 10;
 const RADII = 2;
 /** The width of the ring in the colour of the page around a mark. It separates marks that overlap. */
 const HALO_PX = 1.5;
+/** The least part of a circle's height that is filled while the station has a bike. */
+const MIN_FILLED = 0.12;
 
 /** Returns the picture of a mark, and the pixels of its side on the page. The mark is in its middle. */
 export type Marks = (mark: Mark) => { readonly image: HTMLCanvasElement; readonly side: number };
@@ -98,15 +100,20 @@ function drawMark(canvas: CanvasRenderingContext2D, { kind, level, radius }: Mar
   }
   circle(radius - canvas.lineWidth / 2);
   fill(faint);
-  if (kind !== "empty") {
-    // Fills the circle below a line: an arc between the ends of the line, closed. A station with few bikes keeps a visible
-    // fill.
-    const angle = Math.asin(Math.max(-1, Math.min(1, 1 - 2 * Math.max(level, 0.12))));
+  if (kind === "empty") {
+    // A ring without a fill is less visible, so it is wider.
+    canvas.lineWidth += 0.5;
+  } else {
+    // A station with few bikes keeps a visible fill.
+    const filled = Math.max(level, MIN_FILLED);
+    // Fills the circle below a line: an arc between the ends of the line, closed. The line is at y = 1 (the bottom of a
+    // circle of radius 1) if nothing is filled, and at y = -1 if all is. `angle` leads to its right end.
+    const angle = Math.asin(Math.max(-1, Math.min(1, 1 - 2 * filled)));
     canvas.beginPath();
     canvas.arc(0, 0, radius - canvas.lineWidth / 2, angle, Math.PI - angle);
     canvas.closePath();
     fill(strong);
-  } else canvas.lineWidth += 0.5;
+  }
   circle(radius - canvas.lineWidth / 2);
   canvas.stroke();
 }

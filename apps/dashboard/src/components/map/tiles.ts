@@ -98,6 +98,7 @@ type FindDrawn = (z: number, x: number, y: number) => HTMLImageElement | undefin
 function drawStandIn(canvas: CanvasRenderingContext2D, tile: PlacedTile, findDrawn: FindDrawn): void {
   const { z, x, y, left, top, side } = tile;
   for (let up = 1; up <= Math.min(MAX_STAND_IN, z); up++) {
+    // With each zoom level up, one tile covers two columns and two rows of the level below.
     const image = findDrawn(z - up, x >> up, y >> up);
     if (image === undefined) continue;
     const part = image.naturalWidth / 2 ** up;

@@ -39,6 +39,7 @@ const METRES_PER_UNIT = 40_075_017;
 
 /** Converts a position to Web Mercator, as other maps use it. The world is a square of side 1. */
 export function project({ lat, lon }: Position): Point {
+  // The projection ends at about 85 degrees, because it draws the poles infinitely far away.
   const sine = Math.sin((Math.max(-85, Math.min(85, lat)) * Math.PI) / 180);
   return { x: lon / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) };
 }
@@ -66,8 +67,8 @@ function extent(values: readonly number[]): readonly [number, number] {
 /** With fewer points, none counts as an outlier. */
 const FEW_POINTS = 8;
 /**
- * How far a point may lie outside the middle half of all points, as a multiple of the extent of that half. Too low: the
- * suburbs of a long city are left out.
+ * How far a point may lie outside the middle half of all points, as a multiple of the width or height of that half. Too low:
+ * the suburbs of a long city are left out.
  */
 const REACH = 4;
 
@@ -83,7 +84,7 @@ export function withoutOutliers<Each extends Point>(points: readonly Each[]): re
   return points.filter(({ x, y }) => isUsual(x, horizontal) && isUsual(y, vertical));
 }
 
-/** Returns the range from `REACH` extents of the middle half below that half to as many above it. */
+/** Returns the range of usual values: the middle half of all values, widened at both ends by `REACH` times its length. */
 function usualRange(values: readonly number[]): readonly [number, number] {
   const sorted = values.toSorted((one, other) => one - other);
   const [low = 0, high = 0] = [0.25, 0.75].map((share) => sorted[Math.floor(share * (sorted.length - 1))]);
