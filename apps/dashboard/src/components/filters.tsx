@@ -148,7 +148,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
   const toggle = (opens: boolean) => {
     setOpen(opens);
     setChosen(undefined);
-    // After the box is rendered.
+    // After the box is rendered: Preact renders in a microtask that the changes of state have queued before this one.
     if (opens) queueMicrotask(place);
   };
   return (

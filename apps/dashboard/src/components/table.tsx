@@ -165,6 +165,7 @@ export function rowLink(row: Element | null): HTMLElement | null {
 /**
  * Sets `data-fits` on the frame while the table fits into it. Such a frame needs no sideways scrolling, so its header can be
  * sticky. A header inside a scrolling box cannot stick to the page.
+ * @param hasRows whether the frame is rendered: a table that is loading or empty has none
  */
 function useFittingFrame(hasRows: boolean) {
   const frame = useRef<HTMLDivElement>(null);

@@ -371,6 +371,7 @@ function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmpha
   for (const placed of emphasized)
     taken.push(drawStationName(canvas, { placed, hasCounts, taken, isForced: true }, frame) as Box);
   if (!scene.hasStreets) drawRegionNames(canvas, taken, frame);
+  // The names of regions have another font.
   canvas.font = `11px ${colours.font}`;
   // The street map has names already, so station names are drawn only when they are far enough apart.
   if (scene.hasStreets && !hasCounts) return;

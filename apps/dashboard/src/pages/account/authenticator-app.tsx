@@ -15,6 +15,7 @@ type Setup = Awaited<ReturnType<typeof api.account.beginAuthenticatorApp>>;
 
 /** The setup of an authenticator app, whose codes the sign-in asks for after the password. */
 export function AuthenticatorApp({ account }: { readonly account: Account }) {
+  // Both are secrets that the service tells once. They are forgotten when the session ends.
   const [setup, setSetup] = useShownOnce<Setup>();
   const [recoveryCodes, setRecoveryCodes] = useShownOnce<readonly string[]>();
   const { run, isPending } = useAction();

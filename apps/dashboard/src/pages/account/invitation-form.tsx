@@ -25,6 +25,7 @@ const roles = [
 export function InvitationForm({ people, onInvited }: InvitationFormProps) {
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<MembershipRole>("viewer");
+  // Has the secret link. It is forgotten when the session ends.
   const [issued, setIssued] = useShownOnce<IssuedInvitation>();
   const { run, isPending } = useAction();
   const invite = () =>

@@ -77,6 +77,7 @@ interface AcceptFormProps {
 /** Accepts the invitation. Asks for a sign-in first if the address has an account. */
 function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProps) {
   const [name, setName] = useState("");
+  // The request fails if nobody is signed in. `data` then stays undefined.
   const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });
   const options = useSignInOptions();
   const methods = options.data?.methods;
@@ -86,9 +87,10 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
   if (options.error !== null) return <ErrorState error={options.error} onRetry={() => void options.refetch()} />;
   if (session.isPending || methods === undefined) return <Loading />;
   const begin = () => api.signIn.beginAtProvider({ body: { invitation_token: token } });
-  const atProvider = !isOwn && methods.provider !== null && <ProviderButton variant="primary" begin={begin} />;
+  const canUseProvider = !isOwn && methods.provider !== null;
+  const providerButton = canUseProvider ? <ProviderButton variant="primary" begin={begin} /> : null;
   // The identity provider may be the only way to sign in.
-  if (!isOwn && !methods.passkey && !methods.password) return atProvider;
+  if (!isOwn && !methods.passkey && !methods.password) return providerButton;
   if (needsSignIn && !isOwn) {
     return (
       <>
@@ -97,18 +99,18 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
           {!provesAddress &&
             " If you never made one, ask the operator of this service for an invitation: its link opens the account."}
         </Notice>
-        {atProvider}
+        {providerButton}
       </>
     );
   }
   return (
     <>
-      {atProvider}
-      {atProvider !== false && <p class="or">or</p>}
+      {providerButton}
+      {canUseProvider && <p class="or">or</p>}
       <Form onSubmit={() => void accept(name.trim())}>
         {error !== undefined && <Notice tone="danger">{error}</Notice>}
         {!isOwn && <NameField name={name} onInput={setName} />}
-        <Button type="submit" variant={atProvider === false ? "primary" : "secondary"} pending={isPending}>
+        <Button type="submit" variant={canUseProvider ? "secondary" : "primary"} pending={isPending}>
           Accept
         </Button>
       </Form>

@@ -20,7 +20,8 @@ interface OfAgency {
 
 /**
  * The page of an agency: a city or another authority that reads the system by the Mobility Data Specification (MDS). It
- * shows which data the city gets: hours, vehicles, months and requirements.
+ * shows which data the city gets. By MDS the city requests the past by the hour, the present state of the vehicles, and a
+ * report of each month. Its requirement file names the endpoints and fields that it wants.
  */
 export function AgencyPage() {
   const access = usePartnerAccess();
@@ -291,6 +292,7 @@ const readColumns: readonly Column<ShownAgency["reads"][number]>[] = [
   {
     id: "what",
     title: "Hour or month",
+    // An hour is given as an instant (`2026-11-26T08:00:00Z`), a month as `2026-11`.
     cell: ({ what }) => (what.includes("T") ? <Time at={what} show="exact" /> : what),
   },
   { id: "at", title: "Read", cell: ({ at }) => <Time at={at} /> },

@@ -24,7 +24,7 @@ export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>
 /** Shows who acted: a person's name, or else the actor as the log names it. */
 function Actor({ act: { actor, actor_name: name } }: { readonly act: ShownAct }) {
   if (name !== null) return <span title={actor}>{name}</span>;
-  // A command of the service was run. It knows no person.
+  // Partners see `cli` for everybody who runs commands of the service.
   if (actor === "cli") return <>the operator</>;
   return <span class="mono">{actor}</span>;
 }
@@ -37,7 +37,7 @@ interface SubjectProps {
 /** Shows what the action was done to: its name, with its id as a tooltip and to copy. */
 function Subject({ act: { subject, subject_name: name, partner_id }, url }: SubjectProps) {
   const text = name ?? subject;
-  const style = { className: name === null ? "mono" : undefined, title: subject };
+  const attributes = { className: name === null ? "mono" : undefined, title: subject };
   const address =
     subject === partner_id
       ? url?.link(`/operator/partners/${encodeURIComponent(subject)}`)
@@ -45,9 +45,9 @@ function Subject({ act: { subject, subject_name: name, partner_id }, url }: Subj
   return (
     <span class="act-subject">
       {address === undefined ? (
-        <span {...style}>{text}</span>
+        <span {...attributes}>{text}</span>
       ) : (
-        <Link href={address} {...style}>
+        <Link href={address} {...attributes}>
           {text}
         </Link>
       )}
@@ -61,6 +61,7 @@ const SHOWN_ENTRIES = 3;
 const SHOWN_LENGTH = 160;
 
 function Detail({ detail }: Pick<ShownAct, "detail">) {
+  // Some details repeat the `partner_id` of the entry.
   const entries = Object.entries(detail).filter(([name, value]) => value !== null && name !== "partner_id");
   if (entries.length === 0) return null;
   const texts = entries.map(([name, value]) => `${name}: ${valueText(value)}`);

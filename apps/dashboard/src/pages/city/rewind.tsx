@@ -48,7 +48,7 @@ function positionsOf(at: string | undefined, timeZone: string) {
     given,
     instantOf: (position: number) =>
       isToday && position >= last ? undefined : new Date(start + position * STEP_MS).toISOString(),
-    /** Returns the same time of day `count` days later; undefined if that is in the future. */
+    /** Returns the same time of day `count` days later. Undefined if that is in the future: the map then shows now. */
     onDay: (count: number) => {
       const other = dayStart(daysLater(day, count), timeZone);
       const length = dayStart(daysLater(day, count + 1), timeZone) - other;
@@ -126,8 +126,9 @@ function DayChooser({ positions: { isToday, start, onDay }, timeZone, onChange }
 }
 
 /**
- * Returns the position of the slider and a function that moves it (undefined: back to `given`). A move is shown at once. `act`
- * is called when the slider has rested for `REST_MS` elsewhere, and should change `given`.
+ * Returns the position of the slider and a function that moves it (undefined: back to `given`). A move is shown at once. When
+ * the slider has rested for `REST_MS` at another position than `given`, `act` is called. It changes the address, and so
+ * `given`. The move is then forgotten.
  */
 function useResting(
   given: number,

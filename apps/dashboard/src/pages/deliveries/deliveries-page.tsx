@@ -73,7 +73,8 @@ interface DeliveryListProps {
 
 /** The list with its chart, filters, selection of rows and pages. */
 function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
-  const [selection, setSelection] = useState<ResendSelection>();
+  // The deliveries that the resend dialog asks about. Undefined: the dialog is closed.
+  const [toResend, setToResend] = useState<ResendSelection>();
   const { chosen, toggle, clear } = useChosen();
   const shown = useDeliveryList(access, endpointId, clear, chosen.size > 0);
   const { target, filters, setFilters, list, live, onNext, onPrevious } = shown;
@@ -92,7 +93,7 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
         onChange={setFilters}
         count={data === undefined ? "" : `${countDeliveries(data.data.length)} on this page`}
       />
-      {mayChoose && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
+      {mayChoose && <SelectionBar chosen={chosen} onResend={setToResend} filters={filters} onClear={clear} />}
       {mayResend && !mayChoose && <p class="muted">To resend many at once, choose a webhook.</p>}
       {live.isWaiting && <ChangesNotice onShow={live.showWaiting} />}
       <DeliveryTable
@@ -107,11 +108,11 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
       {data?.searched_to !== undefined && <SearchedNotice to={data.searched_to} />}
       <Pager summary="" isPending={list.isPlaceholderData} onPrevious={onPrevious} onNext={onNext} />
       <ResendDialog
-        selection={selection}
+        selection={toResend}
         client={client}
         target={target}
         onClose={() => {
-          setSelection(undefined);
+          setToResend(undefined);
           clear();
         }}
       />

@@ -1,7 +1,6 @@
 import { Status } from "../../components/status.tsx";
 import type { Access } from "../../session/session.ts";
 import { DescribedList } from "./described-list.tsx";
-import { shortText } from "./fact-input.tsx";
 import { type DescribedThing, useChoices } from "./facts-data.ts";
 import { inWords } from "./words.ts";
 
@@ -52,5 +51,5 @@ function rangeOf({ published }: VehicleType) {
 }
 
 function shownOr(text: string | undefined, otherwise: string) {
-  return text === undefined ? <Status tone="warning">{otherwise}</Status> : shortText(text);
+  return text === undefined ? <Status tone="warning">{otherwise}</Status> : text;
 }

@@ -1,5 +1,4 @@
 /** Uploads a trip file in parts. The upload continues while the reader opens other pages of the dashboard. */
-import type { ShownUpload } from "@bikeshare/contract/console";
 import { api, queries } from "../../api/api.ts";
 import { ApiError, isWorthRetrying } from "../../api/errors.ts";
 
@@ -59,12 +58,11 @@ export async function sendFile(systemId: string, file: File, timeZone: string): 
       },
     }),
   );
+  const packed = isPacked ? counted : counted.pipeThrough(new CompressionStream("gzip"));
   addEventListener("beforeunload", warn);
   try {
     let start = 0;
-    for await (const { part, isLast } of partsOf(
-      isPacked ? counted : counted.pipeThrough(new CompressionStream("gzip")),
-    )) {
+    for await (const { part, isLast } of partsOf(packed)) {
       show({ name: file.name, share: file.size === 0 ? 1 : read / file.size });
       await Promise.all([send({ systemId, id, signal: stop.signal }, start, part, isLast), wait(PART_INTERVAL_MS)]);
       start += part.length;
@@ -99,6 +97,7 @@ async function send(
     } catch (error) {
       const pauseSeconds = error instanceof ApiError ? error.retryAfterSeconds : undefined;
       if (tries === MAX_TRIES || (pauseSeconds === undefined && !isWorthRetrying(error))) throw error;
+      // The pause that the service asks for, or else 1, 2, 3 … seconds.
       await wait((pauseSeconds ?? tries) * 1000);
     }
   }
@@ -128,17 +127,4 @@ async function* partsOf(
     }
   }
   yield { part: part.subarray(0, used), isLast: true };
-}
-
-/** Tells whether an upload is in progress: being received, waiting or running. */
-export function isUnderWay(upload: ShownUpload | null | undefined): boolean {
-  return upload !== null && upload !== undefined && ["receiving", "waiting", "running"].includes(upload.state);
-}
-
-/** The actions on an upload, for readers who may change things. */
-export interface UploadActions {
-  /** Runs a change, and reads the upload again. */
-  readonly act: (work: () => Promise<unknown>) => Promise<unknown>;
-  readonly discard: () => void;
-  readonly isPending: boolean;
 }

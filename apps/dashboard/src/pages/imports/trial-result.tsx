@@ -12,9 +12,16 @@ import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import "../facts.css";
 import { useRefusal } from "../refusal.ts";
-import type { UploadActions } from "./send-file.ts";
 
 /* The result of a trial: the service has read an uploaded trip file as an import would, without storing anything. */
+
+/** The actions on an upload, for readers who may change things. */
+export interface UploadActions {
+  /** Runs a change, and reads the upload again. */
+  readonly act: (work: () => Promise<unknown>) => Promise<unknown>;
+  readonly discard: () => void;
+  readonly isPending: boolean;
+}
 
 interface TrialResultProps {
   readonly systemId: string;

@@ -11,8 +11,8 @@ import type { Access } from "../../session/session.ts";
 import { sizeText } from "../exports/words.ts";
 import { useAction } from "../use-action.ts";
 import { useImport } from "./import-data.ts";
-import { isUnderWay, sendFile, type Sending, sendingKey, stopSending, type UploadActions } from "./send-file.ts";
-import { TrialResult } from "./trial-result.tsx";
+import { sendFile, type Sending, sendingKey, stopSending } from "./send-file.ts";
+import { TrialResult, type UploadActions } from "./trial-result.tsx";
 import "./upload.css";
 
 /** Milliseconds between two reads while an upload is in progress. */
@@ -74,6 +74,11 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
       {canChange && hasRoom && <DropZone zone={zone} isPending={isPending} onFile={send} />}
     </>
   );
+}
+
+/** Tells whether an upload is in progress: being received, waiting or running. */
+function isUnderWay(upload: ShownUpload | null | undefined): boolean {
+  return upload !== null && upload !== undefined && ["receiving", "waiting", "running"].includes(upload.state);
 }
 
 /** Reloads the list of imports. */

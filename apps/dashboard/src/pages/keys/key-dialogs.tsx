@@ -12,6 +12,8 @@ import { keyName } from "../key-name.ts";
 import type { PageScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 
+/* The dialogs that rotate and revoke a key, and the one that shows a new key. The pages of keys share them. */
+
 interface KeyDialogProps {
   readonly shown: ShownKey;
   readonly scope: PageScope;

@@ -152,14 +152,14 @@ function Verdict({ verdict: { name, about, state, stations, vehicles, losses }, 
 }
 
 /** A bar: how many of the feed's stations or vehicles a planner shows. */
-function Share({ noun, of: { shown, of } }: { readonly noun: string; readonly of: FeedVerdict["stations"] }) {
-  if (of === 0) return null;
+function Share({ noun, of: { shown, of: total } }: { readonly noun: string; readonly of: FeedVerdict["stations"] }) {
+  if (total === 0) return null;
   return (
     <div class="share">
       <span class="muted">{noun}</span>
-      <progress max={of} value={shown} aria-label={noun} />
+      <progress max={total} value={shown} aria-label={noun} />
       <span>
-        {shown.toLocaleString("en-US")} of {of.toLocaleString("en-US")}
+        {shown.toLocaleString("en-US")} of {total.toLocaleString("en-US")}
       </span>
     </div>
   );

@@ -66,7 +66,11 @@ function Source({ source, url }: { readonly source: FeedSource; readonly url: Ur
       <h2>{source.source}</h2>
       <Notice tone={tones[source.state]} title={source.text}>
         {source.action !== null && <Sentence>{source.action}</Sentence>}{" "}
-        {since !== null && source.action !== null && <>Since {<Time at={since} />}.</>}
+        {since !== null && source.action !== null && (
+          <>
+            Since <Time at={since} />.
+          </>
+        )}
       </Notice>
       <Facts
         facts={[

@@ -80,8 +80,8 @@ export function RidesPage() {
   const url = useUrlState();
   if (access === undefined) return <NotFoundPage />;
   const params = { system_id: access.systemId };
-  const names = ["status", "bike_id", "station_id", "started_after", "started_before", "cursor"] as const;
-  const query = url.given(names) as RideQuery; // the server validates the address's parameters
+  const parameters = ["status", "bike_id", "station_id", "started_after", "started_before", "cursor"] as const;
+  const query = url.given(parameters) as RideQuery; // the server validates the address's parameters
   return (
     <FleetList
       title="Rides"
@@ -89,7 +89,7 @@ export function RidesPage() {
       read={(signal) => api.fleet.rides({ params, query, signal })}
       isByTime
       filters={rideFilters}
-      columns={(found) => rideColumns(url, found, { isWholeList: true })}
+      columns={(names) => rideColumns(url, names, { isWholeList: true })}
       // "End rides" needs a filter by start, so that rides that have just begun are not ended with the others.
       {...(access.canChange &&
         query.status === "started" &&

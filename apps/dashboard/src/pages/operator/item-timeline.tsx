@@ -12,6 +12,8 @@ import { Time } from "../../components/time.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 import "./item-timeline.css";
 
+/* Two parts of the pages of bikes, rides, reservations and stations: the history, and the item as the API gives it. */
+
 /**
  * A moment in the history of an item that is known without an event. Imports create no events, and events are kept for 30
  * days only.
@@ -67,11 +69,11 @@ interface EntriesProps {
 /** Events and moments in one list, newest first. A moment whose event is in the list only gives that event its text. */
 function Entries({ events, moments, url }: EntriesProps) {
   const textByEvent = new Map(moments.map((moment) => [moment.event, moment.text]));
+  const listed = new Set(events.map(({ event }) => event));
+  const unlisted = moments.filter(({ event }) => event === undefined || !listed.has(event));
   const entries = [
     ...events.map((event) => ({ at: event.at, key: event.id, text: textByEvent.get(event.event), event })),
-    ...moments
-      .filter(({ event }) => event === undefined || events.every((one) => one.event !== event))
-      .map(({ at, text }, index) => ({ at, key: `moment ${index}`, text, event: undefined })),
+    ...unlisted.map(({ at, text }, index) => ({ at, key: `moment ${index}`, text, event: undefined })),
   ].toSorted((one, other) => other.at.localeCompare(one.at));
   if (entries.length === 0)
     return <EmptyState title="No events">Imports make no events, and events are kept for 30 days.</EmptyState>;

@@ -11,6 +11,8 @@ import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useAction } from "../use-action.ts";
 
+/* The operator's dialogs that add, change, suspend and remove a partner. */
+
 interface DialogProps {
   readonly systemId: string;
   readonly isOpen: boolean;

@@ -26,8 +26,8 @@ interface PartnerPartsProps {
 export function PartnerParts({ access: { systemId }, partner: { id } }: PartnerPartsProps) {
   const url = useUrlState();
   const keys = useKeysOf(systemId, id);
-  // Only agencies have keys with this scope.
-  const isCity = keys.data?.some(({ scopes }) => scopes.includes("mds:read")) === true;
+  // Only agencies (cities that read by MDS) have keys with this scope.
+  const isAgency = keys.data?.some(({ scopes }) => scopes.includes("mds:read")) === true;
   return (
     <>
       <div class="partner-parts">
@@ -46,7 +46,7 @@ export function PartnerParts({ access: { systemId }, partner: { id } }: PartnerP
         />
       </Part>
       <PeoplePart systemId={systemId} id={id} url={url} />
-      {isCity && <Link href={url.link(`/partners/${encodeURIComponent(id)}/city-data`)}>City data</Link>}
+      {isAgency && <Link href={url.link(`/partners/${encodeURIComponent(id)}/city-data`)}>City data</Link>}
       <VisitPart id={id} url={url} />
     </>
   );
@@ -87,6 +87,7 @@ function WebhookPart({ systemId, id, url }: OfPartner) {
     queryKey: ["endpoints", systemId],
     queryFn: ({ signal }) => api.endpoints.list({ params: { system_id: systemId }, signal }),
   });
+  // A removed webhook, which has no address, stays in the list while the service keeps its deliveries.
   const endpoints = (data?.data ?? []).filter(
     ({ partner_id: partnerId, url: address }) => partnerId === id && address !== null,
   );

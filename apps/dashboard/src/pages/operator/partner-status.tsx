@@ -2,6 +2,7 @@ import type { ShownPartner } from "@bikeshare/contract/console";
 import { lookUp } from "../../components/look-up.ts";
 import { Status, type Tone } from "../../components/status.tsx";
 
+/** The tones of the statuses of partners and of webhooks. */
 const tones: Readonly<Record<string, Tone>> = {
   active: "success",
   suspended: "warning",
@@ -12,11 +13,15 @@ const tones: Readonly<Record<string, Tone>> = {
 
 /** The status of a partner. */
 export function PartnerStatus({ partner: { status } }: { readonly partner: Pick<ShownPartner, "status"> }) {
-  return <EndpointStatus status={status} />;
+  return <ToneOf status={status} />;
 }
 
 /** The most troubled status among a partner's webhooks: paused, then probing. Null: the partner has no webhook. */
 export function EndpointStatus({ status }: { readonly status: string | null }) {
   if (status === null) return <span class="muted">none</span>;
+  return <ToneOf status={status} />;
+}
+
+function ToneOf({ status }: { readonly status: string }) {
   return <Status tone={lookUp(tones, status) ?? "neutral"}>{status}</Status>;
 }
