@@ -11,7 +11,8 @@ const LIVE_MS = 10_000;
  * shown.
  */
 const SUMS_MS = 60_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Who views a system: the operator, or a partner's people if `partnerId` is defined. */
 export interface Viewer {
@@ -55,7 +56,8 @@ export function useStations({ systemId, partnerId }: Viewer, at?: string) {
 /** Reads the rides and the empty minutes of each station in the last seven days. */
 export function useWeekOfStations(systemId: string) {
   // Starts at a full hour, so that the request, and its cache key, stay the same for an hour.
-  const from = new Date(Math.floor((new Date().getTime() - 7 * DAY_MS) / 3_600_000) * 3_600_000).toISOString();
+  const weekAgo = new Date().getTime() - 7 * DAY_MS;
+  const from = new Date(Math.floor(weekAgo / HOUR_MS) * HOUR_MS).toISOString();
   return useQuery({
     queryKey: ["city", systemId, "week", from],
     queryFn: ({ signal }) => api.systemSums.stations({ params: { system_id: systemId }, query: { from }, signal }),

@@ -59,8 +59,7 @@ const tones: Readonly<Record<FeedSource["state"], Tone>> = {
 };
 
 function Source({ source, url }: { readonly source: FeedSource; readonly url: UrlState }) {
-  const { stations, since } = source;
-  const isFollowed = source.interval_seconds !== null;
+  const { since } = source;
   return (
     <section class="stack" aria-label={source.source}>
       <h2>{source.source}</h2>
@@ -72,32 +71,7 @@ function Source({ source, url }: { readonly source: FeedSource; readonly url: Ur
           </>
         )}
       </Notice>
-      <Facts
-        facts={[
-          ["Stations online", stations.online],
-          ["Offline", stations.offline],
-          ["Planned", stations.planned],
-          ["Removed", stations.removed],
-          ["Bikes", source.bikes],
-          ...(isFollowed
-            ? ([
-                ["Address", <span class="mono">{source.location}</span>],
-                ["Asked every", `${source.interval_seconds} s`],
-                ["Asked last", <Time at={source.polled_at} />],
-              ] as const)
-            : []),
-          // `no_feed`: the stations come from trip files or from the operator's interface, so there is nothing
-          // published.
-          ...(source.state === "no_feed"
-            ? []
-            : ([
-                ["System id it publishes", source.published_id],
-                ["Stations as of", <Time at={source.information_at} />],
-                ["Status as of", <Time at={source.status_at} />],
-                ["Bikes as of", <Time at={source.vehicles_at} />],
-              ] as const)),
-        ]}
-      />
+      <SourceFacts source={source} />
       {source.feeds.length > 0 && (
         <Table
           caption={`Feeds of ${source.source}`}
@@ -109,6 +83,38 @@ function Source({ source, url }: { readonly source: FeedSource; readonly url: Ur
       )}
       {source.missing.length > 0 && <Missing source={source} url={url} />}
     </section>
+  );
+}
+
+function SourceFacts({ source }: { readonly source: FeedSource }) {
+  const { stations } = source;
+  const isFollowed = source.interval_seconds !== null;
+  return (
+    <Facts
+      facts={[
+        ["Stations online", stations.online],
+        ["Offline", stations.offline],
+        ["Planned", stations.planned],
+        ["Removed", stations.removed],
+        ["Bikes", source.bikes],
+        ...(isFollowed
+          ? ([
+              ["Address", <span class="mono">{source.location}</span>],
+              ["Asked every", `${source.interval_seconds} s`],
+              ["Asked last", <Time at={source.polled_at} />],
+            ] as const)
+          : []),
+        // `no_feed`: the stations come from trip files or from the operator's interface, so there is nothing published.
+        ...(source.state === "no_feed"
+          ? []
+          : ([
+              ["System id it publishes", source.published_id],
+              ["Stations as of", <Time at={source.information_at} />],
+              ["Status as of", <Time at={source.status_at} />],
+              ["Bikes as of", <Time at={source.vehicles_at} />],
+            ] as const)),
+      ]}
+    />
   );
 }
 

@@ -13,15 +13,15 @@ const tones: Readonly<Record<string, Tone>> = {
 
 /** The status of a partner. */
 export function PartnerStatus({ partner: { status } }: { readonly partner: Pick<ShownPartner, "status"> }) {
-  return <ToneOf status={status} />;
+  return withTone(status);
 }
 
 /** The most troubled status among a partner's webhooks: paused, then probing. Null: the partner has no webhook. */
 export function EndpointStatus({ status }: { readonly status: string | null }) {
   if (status === null) return <span class="muted">none</span>;
-  return <ToneOf status={status} />;
+  return withTone(status);
 }
 
-function ToneOf({ status }: { readonly status: string }) {
+function withTone(status: string) {
   return <Status tone={lookUp(tones, status) ?? "neutral"}>{status}</Status>;
 }
