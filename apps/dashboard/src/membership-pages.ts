@@ -1,4 +1,7 @@
-/** Computes the pages of a membership: their addresses, and the entries of the navigation. */
+/**
+ * Computes the pages of a membership: their addresses, and the entries of the navigation. A membership lets a person read or
+ * change one system's data, for a partner or (with `partner_id` null) for the operator.
+ */
 import type { Membership } from "@bikeshare/contract/console";
 import type { Page } from "./page.ts";
 import { pages } from "./pages.ts";

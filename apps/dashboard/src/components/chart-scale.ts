@@ -78,7 +78,7 @@ export function zonedTexts(times: readonly string[], timeZone: string, width: nu
   const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-GB", { timeZone, ...options });
   const isByDay = stepOf(times) >= ALMOST_DAY_MS;
   const spanMs = times.length < 2 ? 0 : Date.parse(times.at(-1) ?? "") - Date.parse(times[0] ?? "");
-  const local = format({
+  const localParts = format({
     month: "numeric",
     day: "numeric",
     weekday: "short",
@@ -94,7 +94,7 @@ export function zonedTexts(times: readonly string[], timeZone: string, width: nu
   const full = format(isByDay ? { ...date, year: "numeric" } : { ...date, hour: "2-digit", minute: "2-digit" });
   const ticks = times.flatMap((time, index) => {
     const instant = new Date(time);
-    return rule.isTick(partsOf(local, instant)) ? [{ index, text: label.format(instant) }] : [];
+    return rule.isTick(localTimeOf(localParts, instant)) ? [{ index, text: label.format(instant) }] : [];
   });
   return { full: (time) => full.format(new Date(time)), ticks };
 }
@@ -107,7 +107,7 @@ interface LocalTime {
   readonly minute: number;
 }
 
-function partsOf(format: Intl.DateTimeFormat, instant: Date): LocalTime {
+function localTimeOf(format: Intl.DateTimeFormat, instant: Date): LocalTime {
   const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]));
   const [month = 0, date = 0, hour = 0, minute = 0] = ["month", "day", "hour", "minute"].map((name) =>
     Number(parts[name]),

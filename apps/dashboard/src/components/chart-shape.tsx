@@ -19,6 +19,7 @@ interface ShapeProps {
 export function Shape({ series, each, position, layout }: ShapeProps) {
   const { kind = "bars", values } = each;
   const colour = colourOf(each, position);
+  // `before` is a line too. It has the values that the other series are compared with.
   if (kind === "line" || kind === "before")
     return <path class={kind === "before" ? "chart-before" : `chart-line ${colour}`} d={linePath(values, layout)} />;
   const below = series.slice(0, position).filter((other) => (other.kind ?? "bars") === kind);

@@ -285,7 +285,10 @@ function Values({ x, width, time, series, unit, at }: ValuesProps) {
   );
 }
 
-/** A sample of a series, in the legend and beside its values. Lines have a short line, bars and areas a square. */
+/**
+ * A sample of a series, in the legend and beside its values: a short line for lines (`before` has the values to compare
+ * with), a square for bars and areas.
+ */
 function Swatch({ of, position }: { readonly of: Series; readonly position: number }) {
   const { kind } = of;
   const colour = colourOf(of, position);

@@ -9,7 +9,10 @@ import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 import { useAttention } from "./attention.ts";
 import { DocsLink } from "./docs-link.tsx";
 
-/** The navigation: the pages of the current membership, and a menu of the other memberships. */
+/**
+ * The navigation: the pages of the current membership, and a menu of the other memberships. A membership is a person's role
+ * in one system, for a partner or for the operator.
+ */
 export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
   const { memberships } = useSignedIn();
   const current = useCurrentMembership();

@@ -8,6 +8,7 @@ export function endpointState(
   const { status, status_text: text, failing_since: since } = endpoint;
   if (status === "paused") return ["warning", text];
   if (since === null) return ["success", text];
-  // The text of an active endpoint does not say that it fails. The text of one that is probed says more.
+  // The text of an active endpoint does not say that it fails. The text of one that is probed (after a pause, one delivery
+  // tests whether it works again) says more.
   return ["danger", status === "active" ? "failing" : text];
 }

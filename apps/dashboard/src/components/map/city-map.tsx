@@ -75,7 +75,7 @@ const STATION_SCALE = 3_500_000;
 /**
  * A map of a city's stations, zones, bikes and rides. Lists beside it show the same to readers who cannot see it.
  *
- * `useScene` computes what is drawn, `useView` manages which part of the world is shown, and `useMapInput` moves that view.
+ * `useScene` computes what is drawn, in world coordinates (`project` in viewport.ts). `useView` manages which part of the world is shown, and `useMapInput` moves that view.
  * After each change of the scene or the view, `useDrawnMap` paints both on the canvas (`drawFrame` in draw.ts).
  */
 export function CityMap(props: CityMapProps) {
@@ -291,16 +291,16 @@ function useView({ shownAtFirst, size = USUAL_SIZE, paint }: ViewOptions) {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(end);
     const start = view();
     const begun = performance.now();
-    const step = (now: number) => {
+    const advance = (now: number) => {
       const share = (now - begun) / MOTION_MS;
       if (share >= 1) return set(end);
       // Slows down towards the end.
       moved.current = between(start, target, 1 - (1 - Math.max(0, share)) ** 3);
       latest.current();
-      motionRequest.current = requestAnimationFrame(step);
+      motionRequest.current = requestAnimationFrame(advance);
     };
     cancelAnimationFrame(motionRequest.current);
-    motionRequest.current = requestAnimationFrame(step);
+    motionRequest.current = requestAnimationFrame(advance);
   };
   return {
     view,

@@ -39,7 +39,8 @@ export function createTiles(url: string, onArrived: () => void): Tiles {
       .replace("{x}", String(x))
       .replace("{y}", String(y))
       .replace("{r}", devicePixelRatio > 1 ? "@2x" : "");
-  const picture = (z: number, x: number, y: number): HTMLImageElement => {
+  /** Returns the image of a tile, and requests it if it is due. */
+  const imageOf = (z: number, x: number, y: number): HTMLImageElement => {
     const address = addressOf(z, x, y);
     const kept = pictures.get(address) ?? newPicture(onArrived);
     // Moves the picture to the end of the map: the least recently used ones are evicted first.
@@ -56,6 +57,7 @@ export function createTiles(url: string, onArrived: () => void): Tiles {
     }
     return kept.image;
   };
+  /** Returns the image of a tile if it is loaded. Requests nothing. */
   const findDrawn = (z: number, x: number, y: number) => {
     const image = pictures.get(addressOf(z, x, y))?.image;
     return isDrawable(image) ? image : undefined;
@@ -65,7 +67,7 @@ export function createTiles(url: string, onArrived: () => void): Tiles {
       const canvas = clearedCanvas(element, size);
       if (canvas === null) return;
       for (const tile of tilesOf(view, size)) {
-        const image = picture(tile.z, tile.x, tile.y);
+        const image = imageOf(tile.z, tile.x, tile.y);
         if (isDrawable(image)) drawTile(canvas, image, tile);
         else drawStandIn(canvas, tile, findDrawn);
       }

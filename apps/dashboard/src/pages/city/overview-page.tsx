@@ -74,13 +74,16 @@ function Overview({ scope }: { readonly scope: PageScope }) {
   );
 }
 
+/** Milliseconds between two reads of the checks and the requests per minute. */
+const HEALTH_INTERVAL_MS = 30_000;
+
 /** Reads the checks and the requests per minute. Two parts of the page share the result. */
 function useServiceHealth({ systemId }: PageScope) {
   const params = { system_id: systemId };
   return useQuery({
     queryKey: ["system-overview", params],
     queryFn: ({ signal }) => api.systemOverview.get({ params, signal }),
-    refetchInterval: 30_000,
+    refetchInterval: HEALTH_INTERVAL_MS,
   });
 }
 

@@ -70,6 +70,10 @@ export function StationFill({ station, since, now }: FillProps) {
 
 /** The step of the day's history: a quarter of an hour, as ISO 8601 writes it. */
 const STEP = "PT15M";
+/** Milliseconds between two reads of the day's history. */
+const DAY_INTERVAL_MS = 60_000;
+/** Milliseconds for which numbers of several weeks count as fresh, because they change slowly. */
+const WEEKS_FRESH_MS = 600_000;
 
 interface DayProps {
   readonly viewer: Viewer;
@@ -94,7 +98,7 @@ function useStationDay({ viewer, stationId, timeZone, at }: DayProps) {
       partnerId === undefined
         ? api.systemStations.history({ params, query, signal })
         : api.partnerStations.history({ params: { ...params, partner_id: partnerId }, query, signal }),
-    refetchInterval: 60_000,
+    refetchInterval: DAY_INTERVAL_MS,
   });
   const typical = useQuery({
     queryKey: ["city", viewer, "station", stationId, "typical"],
@@ -102,7 +106,7 @@ function useStationDay({ viewer, stationId, timeZone, at }: DayProps) {
       partnerId === undefined
         ? api.systemSums.typical({ params, signal })
         : api.partnerSums.typical({ params: { ...params, partner_id: partnerId }, signal }),
-    staleTime: 600_000,
+    staleTime: WEEKS_FRESH_MS,
   });
   return { day, from, history, typical };
 }
@@ -183,7 +187,7 @@ export function StationWeekView({ viewer, stationId }: Omit<DayProps, "timeZone"
       partnerId === undefined
         ? api.systemSums.week({ params, signal })
         : api.partnerSums.week({ params: { ...params, partner_id: partnerId }, signal }),
-    staleTime: 600_000,
+    staleTime: WEEKS_FRESH_MS,
   });
   return (
     <section class="card week" aria-labelledby="week">
@@ -266,7 +270,7 @@ export function StationFlowsView({ systemId, stationId, addressOf }: FlowsProps)
     queryKey: ["city", systemId, "station", stationId, "flows"],
     queryFn: ({ signal }) =>
       api.systemSums.flows({ params: { system_id: systemId, id: stationId }, query: {}, signal }),
-    staleTime: 600_000,
+    staleTime: WEEKS_FRESH_MS,
   });
   const { data: map } = useStations({ systemId, partnerId: undefined });
   const [, navigate] = useLocation();

@@ -9,6 +9,9 @@ import { RangePicker, useRange } from "./range-picker.tsx";
 import { sumOf, type TimeRange, valuesUntilNow } from "./range.ts";
 import { CLOCK, cityText, comparedText, DATE } from "./times.ts";
 
+/** Milliseconds between two reads of the sums, whose last step grows. */
+const REFRESH_INTERVAL_MS = 60_000;
+
 interface TrendsProps {
   readonly scope: PageScope;
   readonly timeZone: string;
@@ -26,7 +29,7 @@ export function Trends({ scope, timeZone }: TrendsProps) {
         query: { from: range.from, to: range.to, step: range.step, against: "previous" },
         signal,
       }),
-    refetchInterval: 60_000,
+    refetchInterval: REFRESH_INTERVAL_MS,
     placeholderData: (before) => before,
   });
   return (

@@ -13,6 +13,7 @@ interface CurlProps {
 
 /** A curl command that sends the delivery again. */
 export function Curl({ params, canSign }: CurlProps) {
+  // The command may have a signature, so it is forgotten when the session ends.
   const [command, setCommand] = useShownOnce<string>();
   const { run, isPending } = useAction();
   const unsigned = (to: "endpoint" | "localhost") =>

@@ -50,6 +50,7 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   }
   const { tone, word } = stateOf(data);
+  // `exchanges` has the attempts that are still logged, oldest first, with their requests and responses.
   const longestMs = Math.max(...data.exchanges.map(({ timings }) => timings.total ?? 0));
   return (
     <div class="stack">

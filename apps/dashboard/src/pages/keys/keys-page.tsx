@@ -44,6 +44,7 @@ function Keys({ scope }: { readonly scope: PageScope }) {
   const { data, error, refetch } = useKeys(scope);
   const [search, setSearch] = useSearchParams();
   const [asked, setAsked] = useState<Asked>();
+  // The new key is secret: it is forgotten when its dialog is closed or the session ends.
   const [made, setMade] = useShownOnce<MadeKey>();
   const showsEnded = search.get("ended") === "true";
   // The key whose panel is open. The address names it.
@@ -107,6 +108,7 @@ interface KeysHeaderProps {
 
 function KeysHeader({ scope, allowance, onAsk }: KeysHeaderProps) {
   if (scope.partnerId !== undefined) {
+    // In a frame of the operator's portal, the service refuses to create keys.
     const create = scope.canChange && !isEmbedded && allowance && (
       <Button variant="primary" disabled={!isLeft(allowance)} onClick={() => onAsk("create")}>
         Create key

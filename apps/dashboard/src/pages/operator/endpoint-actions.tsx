@@ -72,8 +72,8 @@ interface ResumeProps {
 }
 
 /**
- * A button that resumes a paused endpoint. If deliveries are held, it is a link to the endpoint's page instead, which
- * asks whether to send or drop them. An active endpoint with held deliveries has such a link too, unless deliveries are
+ * A button that resumes a paused endpoint. If deliveries are held (they wait because the endpoint is or was paused), it is a
+ * link to the endpoint's page instead, which asks whether to send or drop them. An active endpoint with held deliveries has such a link too, unless deliveries are
  * being sent again (`is_replaying`).
  */
 function Resume({ endpoint: { status, held, is_replaying: isReplaying }, href, isPending, onResume }: ResumeProps) {

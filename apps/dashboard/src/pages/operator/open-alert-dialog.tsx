@@ -18,8 +18,9 @@ import { type Refusal, refusalOf } from "../refusal.ts";
 import { useAction } from "../use-action.ts";
 
 /*
- * The form of a new alert to riders. Its texts are in several languages, as the texts of facts are. So it uses the inputs of
- * facts (fact-input.tsx) with their drafts and errors, although an alert is no fact.
+ * The form of a new alert to riders. Its texts are in several languages, as the texts of facts (values that GBFS publishes
+ * about a thing) are. So it uses the inputs of facts (fact-input.tsx) with their drafts and errors, although an alert is no
+ * fact.
  */
 
 interface OpenAlertDialogProps {
