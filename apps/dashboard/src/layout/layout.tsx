@@ -20,6 +20,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   // Sets the zone before the page below is rendered, because the page shows times.
   setTimeZone(useCurrentMembership()?.time_zone);
   const Shortcuts = useShortcuts();
+  // On a phone, the navigation closes when another page is opened.
   useEffect(() => setOpen(false), [path]);
   return (
     <div class="layout">

@@ -46,11 +46,12 @@ export function PageContent({ page, isBeside = false }: PageContentProps) {
   useEffect(() => {
     document.title = `${page.title} · ${name}`;
   }, [page, name, isBeside]);
-  // Moves the focus to the new page, so that screen readers continue there. Leaves it if nothing has the focus, as
-  // after loading.
   useEffect(() => {
+    // A crash was that of the page shown before.
     resetCrash();
     if (isBeside) return;
+    // Moves the focus to the new page, so that screen readers continue there. Leaves it if nothing has the focus, as
+    // after loading.
     const main = document.getElementById("main");
     if (main !== null && document.activeElement !== document.body) main.focus({ preventScroll: true });
     scrollTo(0, 0);

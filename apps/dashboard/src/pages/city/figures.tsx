@@ -41,27 +41,27 @@ export function CityFigures({ glance, scope }: FiguresProps) {
 }
 
 /** Returns one value for each step of the last day, for a sparkline. */
-type Over = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
+type ValuesOf = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
 
 /** Returns the figures. A number that is not known stays null, and is a dash in a note. */
 export function tilesOf(glance: Glance | undefined, scope: PageScope): readonly Tile[] {
   const steps = glance?.recent ?? [];
   const { fleet, rides } = glance ?? {};
-  const over: Over = (of) => steps.map((step) => of(step) ?? null);
+  const valuesOf: ValuesOf = (of) => steps.map((step) => of(step) ?? null);
   const to = (page: string, query = {}) => addressIn(scope, page, query);
   return [
     {
       label: "Available",
       value: fleet?.available,
       note: fleet && `${countText(fleet.reserved)} reserved`,
-      values: over((step) => step.fleet?.available),
+      values: valuesOf((step) => step.fleet?.available),
       href: to("bikes", { vehicle_state: "available" }),
     },
     {
       label: "On a ride",
       value: rides?.under_way,
       note: rides && longText(rides),
-      values: over((step) => step.fleet?.on_trip),
+      values: valuesOf((step) => step.fleet?.on_trip),
       needsAttention: (rides?.under_way_long ?? 0) > 0,
       href: to("rides", { status: "started" }),
     },
@@ -69,15 +69,15 @@ export function tilesOf(glance: Glance | undefined, scope: PageScope): readonly 
       label: "Broken or missing",
       value: fleet && unusableIn(fleet),
       note: fleet && `${countText(fleet.disabled)} broken, ${countText(fleet.missing)} missing`,
-      values: over((step) => step.fleet && unusableIn(step.fleet)),
+      values: valuesOf((step) => step.fleet && unusableIn(step.fleet)),
       href: to("bikes", { vehicle_state: "non_operational" }),
     },
-    ...stationTiles(glance, to, over),
+    ...stationTiles(glance, to, valuesOf),
     {
       label: "Rides today",
       value: rides?.today.until_now,
       note: rides && usualText(rides),
-      values: over((step) => step.rides_started),
+      values: valuesOf((step) => step.rides_started),
       href: to("rides"),
     },
   ];
@@ -86,13 +86,13 @@ export function tilesOf(glance: Glance | undefined, scope: PageScope): readonly 
 function stationTiles(
   glance: Glance | undefined,
   to: (page: string, query: Readonly<Record<string, string>>) => string,
-  over: Over,
+  valuesOf: ValuesOf,
 ): readonly Tile[] {
   return (["empty", "full"] as const).map((kind) => ({
     label: `Stations ${kind}`,
     value: glance?.stations[kind].count,
     note: glance && longestText(glance.stations[kind].data[0], glance.at),
-    values: over((step) => step.stations?.[kind]),
+    values: valuesOf((step) => step.stations?.[kind]),
     href: to("stations", { availability: kind }),
   }));
 }

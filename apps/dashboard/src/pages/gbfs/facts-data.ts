@@ -46,6 +46,7 @@ export function useChoices(systemId: string, kind: FactKind): readonly Choice[] 
   const { things = [] } = useDescribed(systemId, kind);
   return things.map(({ id, published }) => ({
     value: id,
+    // All kinds that are chosen from may have a name, as regions have.
     label: shortText((published as FactsOf<"region">).name) ?? id,
   }));
 }
