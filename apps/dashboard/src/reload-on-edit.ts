@@ -3,7 +3,8 @@
 const POLL_INTERVAL_MS = 500;
 const PAGE = `${import.meta.env.BASE_URL}index.html`;
 
-let shown: string | null | undefined;
+/** The ETag of the shown page. Undefined: not yet known. */
+let shown: string | undefined;
 
 setInterval(() => {
   fetch(PAGE, { method: "HEAD", cache: "no-store" }).then(

@@ -25,6 +25,7 @@ if (names.length === 0) {
 }
 const browser = await chromium.launch({ executablePath: await findChromium(), args: ["--no-sandbox"] });
 const page = await browser.newPage({ viewport: { width: 2_040, height: 800 } });
+// The sheet names its images relative to the directory, and only a page of a file may load files.
 await page.goto(pathToFileURL(`${DIRECTORY}/`).href);
 await page.setContent(sheet(names), { waitUntil: "networkidle" });
 await page.screenshot({ path: join(DIRECTORY, SHEET), fullPage: true });

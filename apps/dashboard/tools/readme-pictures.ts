@@ -31,8 +31,8 @@ const TIMEOUT_MS = 180_000;
 const SETTLED_MS = 3_000;
 
 /**
- * Matches the text about today's rides when the usual number differs from the number a week ago. Several weeks have been
- * summed then. `(?!\1 a)` rejects a second number that equals the first one.
+ * Matches the text about today's rides when the usual number differs from the number a week ago. While the service has
+ * summed only one past week, both are equal: `(?!\1 a)` rejects a second number that equals the first one.
  */
 const COMPARED = /usually ([\d,]+) by now, (?!\1 a)[\d,]+ a week ago/;
 

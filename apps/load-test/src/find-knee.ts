@@ -27,21 +27,23 @@ export async function findKnee(options: KneeOptions): Promise<RunResult> {
     return result;
   };
   let best = await tryRate(startRate);
-  let good = best.passed ? startRate : undefined;
-  let bad: number | undefined;
-  while (good !== undefined && bad === undefined && good < maxRate) {
-    const next = Math.min(maxRate, Math.ceil(good * GROWTH));
+  // The highest rate that passed; undefined if even the first failed, so that nothing more is tried.
+  let passedRate = best.passed ? startRate : undefined;
+  let failedRate: number | undefined;
+  while (passedRate !== undefined && failedRate === undefined && passedRate < maxRate) {
+    const next = Math.min(maxRate, Math.ceil(passedRate * GROWTH));
     const result = await tryRate(next);
-    if (result.passed) [good, best] = [next, result];
-    else bad = next;
+    if (result.passed) [passedRate, best] = [next, result];
+    else failedRate = next;
   }
-  for (let n = 0; good !== undefined && bad !== undefined && bad - good > 1 && n < BISECTIONS; n++) {
-    const middle = Math.round((good + bad) / 2);
+  for (let n = 0; n < BISECTIONS && passedRate !== undefined && failedRate !== undefined; n++) {
+    if (failedRate - passedRate <= 1) break;
+    const middle = Math.round((passedRate + failedRate) / 2);
     const result = await tryRate(middle);
-    if (result.passed) [good, best] = [middle, result];
-    else bad = middle;
+    if (result.passed) [passedRate, best] = [middle, result];
+    else failedRate = middle;
   }
-  return { ...best, knee: { lastGoodPerSecond: good, steps } };
+  return { ...best, knee: { lastGoodPerSecond: passedRate, steps } };
 }
 
 function stepOf(

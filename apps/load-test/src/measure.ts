@@ -36,6 +36,7 @@ export async function measure(options: MeasureOptions): Promise<RunResult> {
     metrics?.stop(),
   );
   const { startedAtMs, acknowledgedEvents, ...found } = outcome;
+  // The receiver compares what it got with the events of the commands that the service has acknowledged.
   const webhooks = await service.receiver?.result(acknowledgedEvents);
   const serverMetrics = (await metrics?.series(startedAtMs)) ?? [];
   const findings = { ...found, webhooks, serverMetrics };

@@ -57,6 +57,7 @@ async function run(options: CommandOptions, context: ProgramContext): Promise<Ru
   const { seed, workers, connections, checkEvery, closed, threshold } = options;
   const settings: MeasureSettings = {
     mode: closed === true ? "closed" : "open",
+    // At least half of the run is measured, however short it is.
     warmUpMs: Math.min(options.warmUp ?? profile.warmUpMs, profile.durationMs / 2),
     thresholds: threshold ?? profile.thresholds.map(parseThreshold),
     seed,

@@ -43,13 +43,13 @@ export type Refusals = ReturnType<typeof useRefusal>;
  * not about a value. `errorOf` returns the error of a field until the reader changes a value.
  */
 export function useRefusal(values: object) {
-  const [refused, setRefused] = useState<Refusal & { readonly sent: string }>();
-  const sent = JSON.stringify(values);
+  const [refused, setRefused] = useState<Refusal & { readonly sentValues: string }>();
+  const currentValues = JSON.stringify(values);
   const refusing = async (change: () => Promise<void>) => {
     const refusal = await refusalOf(change, (path) => Object.keys(values).some((name) => isWithin(path, name)));
-    setRefused(refusal && { ...refusal, sent });
+    setRefused(refusal && { ...refusal, sentValues: currentValues });
   };
   const errorOf = (field: string) =>
-    refused?.sent === sent && isWithin(refused.path, field) ? refused.message : undefined;
+    refused?.sentValues === currentValues && isWithin(refused.path, field) ? refused.message : undefined;
   return { refusing, errorOf };
 }

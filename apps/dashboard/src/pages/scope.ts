@@ -30,6 +30,7 @@ function scopeOf(
   partnerId: string | undefined,
   memberships: readonly Access["membership"][],
 ): PageScope {
+  // An address without a system means the first membership for this partner, or for the operator (`partner_id` is null).
   const first = memberships.find(({ partner_id }) => partner_id === membership.partner_id);
   return { systemId, partnerId, canChange, isFirstSystem: first?.system_id === systemId };
 }

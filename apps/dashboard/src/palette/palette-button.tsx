@@ -32,7 +32,7 @@ interface PaletteSlotProps {
  */
 export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   const [Palette, setPalette] = useState<PaletteComponent>();
-  const early = useEarlyKeys(isOpen, Palette !== undefined, onChange);
+  const takeEarly = useEarlyKeys(isOpen, Palette !== undefined, onChange);
   useEffect(() => {
     if (!isOpen || Palette !== undefined) return;
     import("./palette.tsx").then(
@@ -43,13 +43,17 @@ export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
     );
   }, [isOpen, Palette, onChange]);
   if (!isOpen || Palette === undefined) return null;
-  return <Palette onClose={() => onChange(false)} takeEarly={early.take} />;
+  return <Palette onClose={() => onChange(false)} takeEarly={takeEarly} />;
 }
 
-/** Opens the palette on its shortcut, and collects the typed keys until the palette's input exists. */
+/**
+ * Opens the palette on its shortcut, and collects the typed keys until the palette's input exists. Returns a function that
+ * returns the collected keys and ends the collecting.
+ */
 function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boolean) => void) {
   /** The collected keys. Undefined: the palette is closed, or its input receives the keys itself. */
   const early = useRef<EarlyKeys | undefined>(undefined);
+  // The palette may also be opened by its button. Keys are then collected while the module is loaded.
   useLayoutEffect(() => {
     if (!isOpen) early.current = undefined;
     else if (!isLoaded) early.current ??= NO_KEYS;
@@ -74,12 +78,11 @@ function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boo
     document.addEventListener("keydown", listener, true);
     return () => document.removeEventListener("keydown", listener, true);
   }, [isOpen, onChange]);
-  const take = useCallback(() => {
+  return useCallback(() => {
     const keys = early.current ?? NO_KEYS;
     early.current = undefined;
     return keys;
   }, []);
-  return { take };
 }
 
 /** Returns the collected keys after one more; undefined if the key is not collected. */

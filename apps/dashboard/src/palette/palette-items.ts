@@ -1,6 +1,7 @@
 /**
  * Computes the suggestions of the palette (the search box) for the typed text: recognised ids, pages, and items opened
- * before. A reader has a membership for each partner or operator that they belong to, and sees the pages of each.
+ * before. A reader has a membership for each partner or operator that they belong to, and sees the pages of each. A page
+ * names the kinds of ids that it shows (`finds`), and views of itself, such as failed deliveries, with words to find them.
  */
 import type { Membership } from "@bikeshare/contract/console";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";

@@ -22,6 +22,7 @@ export function EndedDialog({ personId }: { readonly personId: string }) {
   const giveUp = () => {
     // Null: nobody is signed in. `SessionGate` then leads to the sign-in page.
     queries.setQueryData(SESSION_KEY, null);
+    // The end of the session has stopped all refreshes, which the pages after the next sign-in need.
     return resumePages();
   };
   return (

@@ -127,11 +127,12 @@ function currentMembership(memberships: readonly Membership[], path: string, sea
   const system = new URLSearchParams(search).get("system");
   const [, area, partner] = path.split("/");
   const partnerId = area === "partners" ? decodeURIComponent(partner ?? "") : undefined;
+  const isPersonal = area === undefined || area === "account";
   const inSystem = memberships.filter(({ system_id }) => system === null || system_id === system);
   return (
     inSystem.find(({ partner_id }) => partnerId !== undefined && partner_id === partnerId) ??
     // An operator's page, or a partner's page that the reader sees as the operator.
-    inSystem.find(({ partner_id }) => area !== undefined && area !== "account" && partner_id === null) ??
+    inSystem.find(({ partner_id }) => !isPersonal && partner_id === null) ??
     memberships[0]
   );
 }

@@ -119,7 +119,10 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
     ])
     // Sorts the start of a ride of length 0 before its end.
     .toSorted((a, b) => a.at - b.at || a.index - b.index || (a.kind === "start" ? -1 : 1));
-  /** Bikes whose last ride has ended, and from when (recorded time) each may be used again, the earliest first. */
+  /**
+   * Bikes whose last ride has ended, and from when (recorded time) each may be used again. The earliest is first, because
+   * rides end in the order of `changes`.
+   */
   const free: { readonly bike: number; readonly from: number }[] = [];
   const bikeOf = new Map<number, number>();
   let bikes = 0;

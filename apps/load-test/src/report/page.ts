@@ -4,7 +4,10 @@ import { percentileChart, serverCharts, timeCharts } from "./charts.ts";
 import { style } from "./style.ts";
 import { measuredText, shortMs } from "./text.ts";
 
-/** Returns the report as one self-contained HTML page: without scripts, other files or network requests. */
+/**
+ * Returns the report as one self-contained HTML page: without scripts, other files or network requests. `html` escapes every
+ * inserted text that is not `Markup`.
+ */
 export function reportPage(result: RunResult, baseline: RunResult | undefined): string {
   const { settings, serverMetrics } = result;
   return html`<!doctype html>

@@ -8,9 +8,9 @@ import { showToast } from "../../components/toast.tsx";
 import type { PageScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 
-/** A failed check that can be acknowledged. */
+/** A failed check that can be acknowledged: no mail is then sent about it for a chosen time, unless it gets worse. */
 export interface Acknowledgeable extends ShownCheck {
-  /** The machine or system that was checked; empty: the whole deployment. Checks without it cannot be acknowledged. */
+  /** The machine or system that was checked; empty: the whole deployment. Checks that have null cannot be acknowledged. */
   readonly of: string;
   readonly severity: "warning" | "failure";
 }

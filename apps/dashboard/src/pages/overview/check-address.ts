@@ -3,7 +3,7 @@ import { addressIn, type PageScope } from "../scope.ts";
 
 type Page = NonNullable<ShownCheck["link"]>["page"];
 
-/** Pages of one partner each. The operator sees them at that partner's address. */
+/** Pages that exist for each partner alone. The operator sees them at that partner's address. */
 const PARTNER_PAGES: readonly Page[] = ["webhook", "deliveries"];
 
 /** Returns the page on which a check's problem is shown and fixed; undefined: the dashboard has no such page. */
@@ -13,8 +13,9 @@ export function checkAddress(
 ): { readonly page: Page; readonly href: string } | undefined {
   if (link === null) return undefined;
   const { page, query } = link;
-  const isOfPartner = scope.partnerId === undefined && partnerId !== null && PARTNER_PAGES.includes(page);
-  return { page, href: addressIn(isOfPartner ? { ...scope, partnerId } : scope, page, query) };
+  const isOperatorsPage = scope.partnerId === undefined;
+  const leadsToPartner = isOperatorsPage && partnerId !== null && PARTNER_PAGES.includes(page);
+  return { page, href: addressIn(leadsToPartner ? { ...scope, partnerId } : scope, page, query) };
 }
 
 /** The texts of the links from a check to a page. */

@@ -16,7 +16,7 @@ interface CheckListProps {
 
 /** The list of failing checks, with what to do about each. The worst are first, the acknowledged ones last. */
 export function CheckList({ checks, scope }: CheckListProps) {
-  const [asked, setAsked] = useAskedCheck(checks, scope);
+  const [toAcknowledge, setToAcknowledge] = useChecksToAcknowledge(checks, scope);
   const needsAttention = checks.some(({ severity, acknowledged }) => severity !== "info" && acknowledged === null);
   return (
     <section class="card checks" aria-labelledby="checks">
@@ -28,23 +28,26 @@ export function CheckList({ checks, scope }: CheckListProps) {
       ) : (
         <ul>
           {checks.map((check, index) => (
-            <CheckItem key={`${check.name} ${index}`} check={check} scope={scope} onAcknowledge={setAsked} />
+            <CheckItem key={`${check.name} ${index}`} check={check} scope={scope} onAcknowledge={setToAcknowledge} />
           ))}
         </ul>
       )}
-      <AcknowledgeDialog checks={asked} scope={scope} onClose={() => setAsked([])} />
+      <AcknowledgeDialog checks={toAcknowledge} scope={scope} onClose={() => setToAcknowledge([])} />
     </section>
   );
 }
 
-/** Holds the checks that the reader is about to acknowledge. A link in a mail may name a check: it is the initial value. */
-function useAskedCheck(checks: readonly ShownCheck[], { canChange }: PageScope) {
+/**
+ * Holds the checks for which the dialog is open: none, or those that the reader is about to acknowledge. A link in a mail
+ * names a check and what was checked, so that the dialog is open at first.
+ */
+function useChecksToAcknowledge(checks: readonly ShownCheck[], { canChange }: PageScope) {
   const search = new URLSearchParams(useSearch());
   const [name, of] = [search.get("check"), search.get("of")];
-  const mailed = checks
+  const namedByLink = checks
     .filter(isAcknowledgeable)
     .filter((check) => canChange && check.name === name && check.of === of && check.acknowledged === null);
-  return useState<readonly Acknowledgeable[]>(mailed);
+  return useState<readonly Acknowledgeable[]>(namedByLink);
 }
 
 const tones: Readonly<Record<ShownCheck["severity"], Tone>> = { failure: "danger", warning: "warning", info: "info" };

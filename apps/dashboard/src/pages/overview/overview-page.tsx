@@ -23,6 +23,7 @@ export function PartnerOverviewPage() {
   return scope?.partnerId === undefined ? (
     <NotFoundPage />
   ) : (
+    // Copied, because TypeScript narrows the property, not the object.
     <Overview scope={{ ...scope, partnerId: scope.partnerId }} />
   );
 }
@@ -69,8 +70,7 @@ const BAD_SHARE = 0.05;
 
 /** Figures of the requests, and the share of them that failed. */
 function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
-  // The address of the log of these requests.
-  const to = (query: Readonly<Record<string, string>>) =>
+  const logAddress = (query: Readonly<Record<string, string>>) =>
     addressIn(scope, "requests", { ...query, since: new Date(new Date().getTime() - HOUR_MS).toISOString() });
   const share = (
     label: string,
@@ -81,7 +81,7 @@ function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
     value: shareText(count(hour), hour.requests),
     note: `today ${shareText(count(today), today.requests)}`,
     isBad: count(hour) > 0 && count(hour) / hour.requests >= BAD_SHARE,
-    href: to(query),
+    href: logAddress(query),
   });
   return (
     <Figures
@@ -91,7 +91,7 @@ function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
           label: "Requests",
           value: hour.requests.toLocaleString("en"),
           note: `today ${today.requests.toLocaleString("en")}`,
-          href: to({}),
+          href: logAddress({}),
         },
         share("Client errors (4xx)", (counts) => counts.client_errors, { status: "4xx" }),
         share("Rate-limited (429)", (counts) => counts.rate_limited, { status: "429" }),

@@ -56,10 +56,11 @@ function EndpointLine({ endpoint, href }: { readonly endpoint: Endpoint; readonl
   );
 }
 
-function deliveryFigures({ id, status: state, deliveries }: Endpoint, scope: PageScope): readonly Figure[] {
-  const { succeeded, given_up: givenUp, failing, pending, held, is_complete: isComplete } = deliveries;
-  const to = (status: string) => addressIn(scope, "deliveries", { endpoint: id, status });
-  // The service counts only so many deliveries. `12+`: there are more.
+function deliveryFigures(endpoint: Endpoint, scope: PageScope): readonly Figure[] {
+  const { succeeded, given_up: givenUp, failing, pending, held, is_complete: isComplete } = endpoint.deliveries;
+  const to = (status: string) => addressIn(scope, "deliveries", { endpoint: endpoint.id, status });
+  // The service counts only so many of the deliveries in 24 hours. `12+`: there are more. `waitingText` does the same for
+  // pending and held ones, which the service counts apart.
   const count = (value: number) => `${value.toLocaleString("en")}${isComplete ? "" : "+"}`;
   return [
     { label: "Succeeded", value: count(succeeded), note: "in 24 hours", href: to("succeeded") },
@@ -71,7 +72,7 @@ function deliveryFigures({ id, status: state, deliveries }: Endpoint, scope: Pag
       value: waitingText(held),
       note: "not sent",
       // A paused webhook holds its deliveries. Those of an active one wait until somebody sends or drops them.
-      isBad: held > 0 && state !== "paused",
+      isBad: held > 0 && endpoint.status !== "paused",
       href: to("held"),
     },
   ];

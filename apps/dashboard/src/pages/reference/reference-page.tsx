@@ -15,7 +15,10 @@ import { addressIn, type PageScope, useOperatorScope, usePartnerScope } from "..
 import { type Endpoint, endpointsOf, matchesEndpoint, type OpenApiDocument } from "./openapi.ts";
 import "./reference.css";
 
-/** Each interface: its OpenAPI document, its reference page, and the prefix of its anchors on that page. */
+/**
+ * Each interface: its OpenAPI document, its reference page, and the prefix of its anchors on that page. Two interfaces share
+ * a page, so their anchors differ by the prefix.
+ */
 const INTERFACES = {
   partners: { label: "For partners", document: "/openapi.json", reference: "/docs/reference", anchor: "partners/" },
   gbfs: { label: "Public feeds (GBFS)", document: "/openapi/gbfs.json", reference: "/docs/reference", anchor: "gbfs/" },

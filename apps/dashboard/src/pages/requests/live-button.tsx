@@ -4,7 +4,10 @@ import { StatusMark } from "../../components/status.tsx";
 
 interface Live {
   readonly isLive: boolean;
-  /** Why the live updates are paused; undefined: they are not. */
+  /**
+   * Why the live updates are paused: the reader pressed the button (`reader`) or has scrolled down (`scroll`), or the list
+   * does not show the newest rows alone (`page`). Undefined: they are not paused.
+   */
   readonly pausedBy: "reader" | "scroll" | "page" | undefined;
   readonly toggle: () => void;
 }

@@ -74,6 +74,7 @@ type Counts = NonNullable<UsageOverTime["data"][number]["counts"]>;
 function UsageChart({ answer, timeZone, onRange }: UsageChartProps) {
   const steps = answer?.data ?? [];
   const values = (of: (counts: Counts) => number) => valuesUntilNow(steps, ({ counts }) => counts && of(counts));
+  // `client_errors` are those with a status of 4xx but 429, so no request is in two series.
   const series: readonly Series[] = [
     {
       label: "Succeeded",

@@ -40,7 +40,12 @@ export function ActiveFaults({ controls: { params, activity, isPending, act }, c
   return (
     <>
       {faults.length > 0 && (
-        <FaultNotice title="The API fails on purpose" end="End API faults" {...{ canChange, isPending }} onEnd={endApi}>
+        <FaultNotice
+          title="The API fails on purpose"
+          endLabel="End API faults"
+          {...{ canChange, isPending }}
+          onEnd={endApi}
+        >
           <ul class="sandbox-faults">
             {faults.map((fault, index) => (
               <li key={index}>
@@ -53,7 +58,7 @@ export function ActiveFaults({ controls: { params, activity, isPending, act }, c
       {ofDeliveries !== null && (
         <FaultNotice
           title="Deliveries fail on purpose"
-          end="End delivery faults"
+          endLabel="End delivery faults"
           {...{ canChange, isPending }}
           onEnd={endDeliveries}
         >
@@ -73,16 +78,16 @@ interface FaultNoticeProps {
   readonly title: string;
   readonly children: ComponentChildren;
   /** The text of the button that ends the fault. */
-  readonly end: string;
+  readonly endLabel: string;
   readonly canChange: boolean;
   readonly isPending: boolean;
   readonly onEnd: () => void;
 }
 
-function FaultNotice({ title, children, end, canChange, isPending, onEnd }: FaultNoticeProps) {
+function FaultNotice({ title, children, endLabel, canChange, isPending, onEnd }: FaultNoticeProps) {
   const button = (
     <Button pending={isPending} onClick={onEnd}>
-      {end}
+      {endLabel}
     </Button>
   );
   return (
@@ -118,6 +123,7 @@ const statuses = [
   ["timeout", "No answer, and the end of the connection after 30 s"],
 ] as const;
 
+/** When a fault ends, in minutes from now. */
 const ends = [
   { value: "1", label: "In a minute" },
   { value: "10", label: "In 10 minutes" },

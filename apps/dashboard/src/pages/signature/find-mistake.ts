@@ -36,16 +36,17 @@ export async function findMistake({ header, body, secret, now }: PastedRequest):
   return { isValid: false, message: (await findChange(pasted)) ?? issue };
 }
 
-interface Verified {
+/** What `verify` needs. */
+interface SignedRequest {
   readonly header: string;
   readonly body: string;
   readonly secret: string;
-  /** The time of the receiver's clock, milliseconds since 1970. */
+  /** The time that `verify` takes for the present, in milliseconds since 1970. */
   readonly clock: number;
 }
 
 /** Returns why the signature is not valid; undefined: it is valid. */
-async function issueOf({ header, body, secret, clock }: Verified): Promise<string | undefined> {
+async function issueOf({ header, body, secret, clock }: SignedRequest): Promise<string | undefined> {
   try {
     await verify(body, header, secret, { now: () => clock });
     return undefined;
@@ -64,7 +65,7 @@ interface Change {
 }
 
 /** Tries typical changes of the request. If the signature fits after one of them, returns a message about that mistake. */
-async function findChange(pasted: Verified): Promise<string | undefined> {
+async function findChange(pasted: SignedRequest): Promise<string | undefined> {
   const { body, secret } = pasted;
   const changes: readonly Change[] = [
     { body: body.trim(), message: "White space was added around the body: without it the signature fits." },

@@ -25,6 +25,7 @@ export function StationsView({ viewer, addressOf }: StationsViewProps) {
   const [search, setSearch] = useSearchParams();
   const filters = readFilters(search);
   const stations = data?.data;
+  // Each render reads new `filters` from the address, so the address's text tells whether they have changed.
   const selected = useMemo(() => selectStations(stations ?? [], filters), [stations, search.toString()]);
   const matching = useMemo(() => new Set(selected.map(({ id }) => id)), [selected]);
   // Only a turn of the page adds an entry to the browser's history.

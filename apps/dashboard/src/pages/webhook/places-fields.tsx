@@ -25,7 +25,8 @@ export function givenPlaces(places: WebhookPlaces): GivenPlaces {
 export function placesOf({ stations, regions, bbox }: GivenPlaces): WebhookPlaces {
   const [station_ids, region_ids] = [idsIn(stations), idsIn(regions)];
   const box = bbox.trim() === "" ? null : bbox.trim();
-  return station_ids.length + region_ids.length === 0 && box === null ? null : { station_ids, region_ids, bbox: box };
+  const isUnlimited = station_ids.length === 0 && region_ids.length === 0 && box === null;
+  return isUnlimited ? null : { station_ids, region_ids, bbox: box };
 }
 
 function idsIn(text: string): string[] {

@@ -12,11 +12,11 @@ const names: Readonly<Record<ProbeStep["step"], string>> = {
   response: "Answer",
 };
 
-const results: Readonly<Record<ProbeStep["result"], readonly [Tone, string]>> = {
-  passed: ["success", "passed"],
-  failed: ["danger", "failed"],
-  not_needed: ["neutral", "not needed"],
-  not_reached: ["neutral", "not reached"],
+const results: Readonly<Record<ProbeStep["result"], { readonly tone: Tone; readonly word: string }>> = {
+  passed: { tone: "success", word: "passed" },
+  failed: { tone: "danger", word: "failed" },
+  not_needed: { tone: "neutral", word: "not needed" },
+  not_reached: { tone: "neutral", word: "not reached" },
 };
 
 /**
@@ -40,7 +40,7 @@ export function ProbeResult({ probe }: { readonly probe: Probe }) {
         {steps.map(({ step, result, ms, text }) => (
           <li key={step}>
             <strong>{names[step]}</strong>
-            <Status tone={results[result][0]}>{results[result][1]}</Status>
+            <Status tone={results[result].tone}>{results[result].word}</Status>
             <span class="muted">
               {text}
               {ms !== null && `, ${ms.toFixed(0)} ms`}

@@ -32,6 +32,7 @@ export function SettingsForm(props: SettingsFormProps) {
   const { target, client, webhook, events, canChange, otherNames } = props;
   const [name, setName] = useState(webhook?.name ?? (otherNames.length > 0 ? "" : "Main"));
   const [url, setUrl] = useState(webhook?.url ?? "");
+  // `onEmail` and `onSignature` are named like the properties of `FurtherSettings` to which they are passed.
   const [email, onEmail] = useState(webhook?.email ?? "");
   const [signature, onSignature] = useState(webhook?.signature ?? "service");
   const { what, choose, fields } = useSendingRules(webhook);
@@ -102,7 +103,7 @@ type SendingRules = Pick<Webhook, "events" | "places" | "thresholds" | "max_per_
 
 /**
  * Holds the typed rules of what is sent: events, places, thresholds, and the hourly limit. `what` are the rules as the
- * service reads them, `fields` the typed values with their setters.
+ * service reads them, `fields` the typed values with their setters, named like the properties of `SendingFields`.
  */
 function useSendingRules(webhook: Webhook | null) {
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
