@@ -44,7 +44,8 @@ export function parseThreshold(text: string): Threshold {
   // Only the times of requests are measured for each stream.
   const isKnown = (isTime || Object.hasOwn(COUNTS, metric)) && (ofRequests || stream === undefined);
   // A time needs a unit, and a count must have none.
-  if (!isKnown || isTime === (unit === undefined)) {
+  const hasRightUnit = isTime ? unit !== undefined : unit === undefined;
+  if (!isKnown || !hasRightUnit) {
     throw new InvalidArgumentError(`must be such as p99<50ms or unexpected<=0. It may bound ${METRICS_HELP}.`);
   }
   const bound = Number(amount) * (UNITS_MS[unit ?? "ms"] ?? 1);

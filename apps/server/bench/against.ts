@@ -88,7 +88,7 @@ interface Side {
 interface Cost {
   readonly turns: number[];
   /** Elapsed milliseconds for each command or poll of a turn. */
-  readonly passed: number[];
+  readonly elapsedMs: number[];
   service: number;
   postgres: number;
   commands: number;
@@ -235,7 +235,8 @@ async function compareLoads(sides: readonly Side[], loads: typeof LOADS): Promis
 
 /** Runs a load on both sides in turns, and prints what a command or poll costs each of them. */
 async function compareLoad(cities: readonly ServedCity[], name: string, load: Load): Promise<void> {
-  const costs = cities.map((): Cost => ({ turns: [], passed: [], service: 0, postgres: 0, commands: 0 }));
+  const costs = cities.map((): Cost => ({ turns: [], elapsedMs: [], service: 0, postgres: 0, commands: 0 }));
+  /** The processor time that the service and its PostgreSQL have used so far, in microseconds. */
   const timesOf = ({ side, server }: ServedCity) =>
     Promise.all([cpuMicroseconds(server.pid), serversMicroseconds(side)]);
   const usedBy = (city: ServedCity) => timesOf(city).then(([service, postgres]) => service + postgres);
@@ -250,17 +251,17 @@ async function compareLoad(cities: readonly ServedCity[], name: string, load: Lo
       const before = await usedBy(city);
       const begin = performance.now();
       const commands = await load(city, turn);
-      cost.passed.push((performance.now() - begin) / commands);
+      cost.elapsedMs.push((performance.now() - begin) / commands);
       cost.turns.push(((await usedBy(city)) - before) / commands);
       cost.commands += commands;
     }
   }
   for (const [n, city] of cities.entries()) {
-    const [cost, [service, postgres] = [0, 0]] = [costs[n], begun[n]];
+    const [cost, before] = [costs[n], begun[n]];
+    if (cost === undefined || before === undefined) throw new Error("there are two cities");
     const ended = await timesOf(city);
-    if (cost === undefined) continue;
-    cost.service = (ended[0] - service) / cost.commands;
-    cost.postgres = (ended[1] - postgres) / cost.commands;
+    cost.service = (ended[0] - before[0]) / cost.commands;
+    cost.postgres = (ended[1] - before[1]) / cost.commands;
   }
   printCosts(name, costs);
 }
@@ -352,7 +353,7 @@ function printCosts(name: string, [ours, theirs]: readonly Cost[]): void {
   const ratios = ours.turns.map((turn, n) => turn / (theirs.turns[n] ?? Number.NaN));
   const spread = [0.25, 0.75].map((share) => percentile(ratios, share).toFixed(2)).join(" to ");
   const all = (cost: Cost) => `service ${cost.service.toFixed(0)} and PostgreSQL ${cost.postgres.toFixed(0)} µs each`;
-  const rate = median(theirs.passed) / median(ours.passed);
+  const rate = median(theirs.elapsedMs) / median(ours.elapsedMs);
   const ratio = (ours.service + ours.postgres) / (theirs.service + theirs.postgres);
   say(
     `${name}: in its turns ${median(ours.turns).toFixed(0)} µs each, the other ${median(theirs.turns).toFixed(0)}: ` +
@@ -363,26 +364,26 @@ function printCosts(name: string, [ours, theirs]: readonly Cost[]): void {
 
 async function compareImports(sides: readonly Side[], file: string): Promise<void> {
   await pipeline(Readable.from(tripLines(TRIPS)), createWriteStream(file));
-  const ratios: { readonly processor: number; readonly passed: number }[] = [];
+  const ratios: { readonly processor: number; readonly elapsed: number }[] = [];
   for (let round = 1; round <= IMPORTS; round++) {
-    const costs = new Map<string, { readonly processor: number; readonly passed: number }>();
+    const costs = new Map<string, { readonly processor: number; readonly elapsed: number }>();
     for (const side of round % 2 === 1 ? sides : sides.toReversed())
       costs.set(side.name, await importTrips(side, file));
     const [ours, theirs] = [costs.get("this"), costs.get("other")];
     if (ours === undefined || theirs === undefined) throw new Error("there are two sides");
-    ratios.push({ processor: ours.processor / theirs.processor, passed: ours.passed / theirs.passed });
+    ratios.push({ processor: ours.processor / theirs.processor, elapsed: ours.elapsed / theirs.elapsed });
     const perRow = (used: number) => (used / TRIPS).toFixed(1);
     say(`import: processor µs a row ${perRow(ours.processor)}, the other ${perRow(theirs.processor)}`);
   }
-  const of = (which: "processor" | "passed") => median(ratios.map((ratio) => ratio[which])).toFixed(2);
-  say(`import of ${TRIPS} trips: processor ${of("processor")} ×, passed ${of("passed")} ×`);
+  const of = (which: "processor" | "elapsed") => median(ratios.map((ratio) => ratio[which])).toFixed(2);
+  say(`import of ${TRIPS} trips: processor ${of("processor")} ×, passed ${of("elapsed")} ×`);
 }
 
 /**
- * Imports trips into a new database. @returns microseconds of processor time, including the start of the command, and of
- * elapsed time
+ * Imports trips into a new database. @returns microseconds of processor time, including the start of the command, and
+ * elapsed milliseconds
  */
-async function importTrips(side: Side, file: string): Promise<{ processor: number; passed: number }> {
+async function importTrips(side: Side, file: string): Promise<{ processor: number; elapsed: number }> {
   const { connectionString, db } = side;
   const name = "trips_import";
   await copyDatabase(db.connectionString, new URL(connectionString).pathname.slice(1), name);
@@ -393,10 +394,10 @@ async function importTrips(side: Side, file: string): Promise<{ processor: numbe
   const { created } = JSON.parse(await run(side, withDatabaseName(connectionString, name), words)) as {
     created: number;
   };
-  const passed = performance.now() - begun;
+  const elapsed = performance.now() - begun;
   const processor = (await processorTimeOf(process.pid)).ended - ended + (await postgresMicroseconds(db)) - postgres;
   await dropDatabase(db.connectionString, name);
   // Bikes and start times are random, so a few trips get the same ride id and are rejected.
   if (created < TRIPS * 0.999) throw new Error(`${created} of ${TRIPS} trips were imported`);
-  return { processor, passed };
+  return { processor, elapsed };
 }

@@ -90,6 +90,7 @@ function printKills({ kills, endedAlone }: KillsReport): void {
 
 function printOutcome({ workload, figures, check }: Pick<KillsReport, "workload" | "figures" | "check">): void {
   say(`${describeErrors(figures)}; slowest ${figures.slowestMs} ms`);
+  // A gap is a time in which no read, or no write, succeeded.
   for (const [kind, gaps] of Object.entries(figures.gapsMs))
     say(`  ${kind}s: ${gaps.length} gaps; ms ${describePercentiles(gaps)}`);
   const { rides, reservations, events, receipts, repeated, delaysMs, failures } = workload;

@@ -21,9 +21,12 @@ const report = await runCrashes({
 });
 
 const dueAgain = report.dueAgain.map((seconds) => seconds.toFixed(1)).join(", ");
-// A delivery may arrive twice only after an attempt whose result is unknown.
+const isNothingLost = report.eventsLost + report.deliveriesLost === 0;
+const isLogRight = report.notAsLogged + report.notInLog + report.gapsInLog === 0;
 const isProof =
-  report.eventsLost + report.deliveriesLost + report.notAsLogged + report.notInLog + report.gapsInLog === 0 &&
+  isNothingLost &&
+  isLogRight &&
+  // A delivery may arrive twice only after an attempt whose result is unknown.
   report.repeats <= report.unknown &&
   report.dueAgain.every((seconds) => seconds <= MAX_DUE_AGAIN_SECONDS);
 process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);

@@ -27,6 +27,8 @@ export async function fillWithRides(db: Database, rides: number, lastStart = LAS
   }
   await restoreIndexes();
   await db.transaction(async (tx) => {
+    // The counts that the service keeps for its lists: by month, day and hour, and of all rides. The service spreads them
+    // over several slots, of which one is enough here.
     await tx.run(`
       insert into ride_counts (system_id, period, starts_at, slot, n)
       select 'main', period, date_trunc(period, hour), 0, sum(n)
@@ -68,8 +70,8 @@ interface MadeRides {
 }
 
 /**
- * Returns the SQL that inserts rides. The older half of all rides has only five different times of change. `i` is a ride's
- * number; 7919 is a prime, so that the rides spread over all bikes.
+ * Returns the SQL that inserts rides. The older half of all rides has only five different times of change, because `i * 10 /
+ * rides` divides integers. `i` is a ride's number; 7919 is a prime, so that the rides spread over all bikes.
  */
 function insertRides({ first, last, rides, lastStart, seconds = RIDE_MS / 1000 }: MadeRides): string {
   // SQL of a station's id. A pseudo-random number from 0 to 1, the same in every run, is made from the hexadecimal digits of

@@ -16,6 +16,8 @@ const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 50);
 const DAY_MS = 86_400_000;
 
 const log = await openDeliveryLog(DELIVERIES);
+/** The dashboard's pages over HTTP. `measure` returns cells of the report: rows, p50 and p99. */
+const pages = await openPages(log, REPETITIONS);
 const now = Date.now();
 const clock = () => now;
 const back = (days: number) => new Date(now - days * DAY_MS);
@@ -101,7 +103,6 @@ async function measurePages(): Promise<void> {
 }
 
 const parts = { filters: measureFilters, pages: measurePages };
-const pages = await openPages(log, REPETITIONS);
 try {
   say(`${DELIVERIES} deliveries, ${describeMachine()}, ${REPETITIONS} repetitions`);
   for (const [name, measure] of Object.entries(parts)) if (isWanted(name)) await measure();

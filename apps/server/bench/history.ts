@@ -53,7 +53,7 @@ const walkAt = async (at: string) => {
 };
 /** Returns how many stations a page's JSON text has: each has one `as_of`. */
 const countOf = ({ items }: Page<string>) => items.split('"as_of"').length - 1;
-/** Reads the same pages by number. */
+/** Reads all stations as they were at an instant, page after page by number. */
 const allAt = async (at: string) => {
   let found = 0;
   for (let page = 1; page <= Math.ceil(STATIONS / PAGE_SIZE); page++) found += countOf(await pageAt(at, page));

@@ -124,23 +124,24 @@ await onPostgres(async ({ directory, connectionString: serverUrl }) => {
     await dropDatabase(maintenanceUrl, name);
   };
   const ratios: number[] = [];
-  let [first, copy] = [0, 0];
+  // Rows a second in the latest round.
+  let [firstRate, copyRate] = [0, 0];
   const importTwice = () =>
     inNewDatabase("trips_import", async (db) => {
-      first = await measure("first", db, () => runImport(db, "first", files));
+      firstRate = await measure("first", db, () => runImport(db, "first", files));
       await measure("second", db, () => runImport(db, "second", files));
       if (ratios.length === 0) await exportRides(db.connectionString, files);
     });
   const copyOnce = () =>
     inNewDatabase("trips_copy", async (db) => {
-      copy = await measure("copy", db, () => copyRides(db, files));
+      copyRate = await measure("copy", db, () => copyRides(db, files));
     });
   for (let round = 1; round <= REPETITIONS; round++) {
     // The order alternates, because the first has colder caches and a shorter write-ahead log. The very first import creates
     // the rows for `copy`.
     for (const run of round % 2 === 1 ? [importTwice, copyOnce] : [copyOnce, importTwice]) await run();
-    ratios.push(first / copy);
-    say(`round ${round}: first import / copy ${(first / copy).toFixed(2)}`);
+    ratios.push(firstRate / copyRate);
+    say(`round ${round}: first import / copy ${(firstRate / copyRate).toFixed(2)}`);
   }
   const peak = Math.round(process.resourceUsage().maxRSS / 1024);
   say(`median of first import / copy ${median(ratios).toFixed(2)}; peak memory of this process ${peak} MiB`);

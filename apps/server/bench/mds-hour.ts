@@ -21,6 +21,7 @@ const insertTrips = statement(
      $2::timestamptz + n % 3600 * interval '1 second', n % 3600, n % 9000, 59.9, 10.7, 59.91, 10.71, $2::timestamptz
    from generate_series(1, $3::int) as n`,
 );
+// An agency reads hours since the log of vehicle events began. It begins when the agency is created.
 const beginEarlier = statement("mdsHourBench.beginEarlier", "update mds_providers set logged_since = $1::timestamptz");
 const analyze = statement("mdsHourBench.analyze", "vacuum (analyze) rides");
 
@@ -35,6 +36,7 @@ await onPostgres(async ({ directory, connectionString }) => {
   await context.db.close();
   say(describeMachine());
   const service = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), MDS: "on" });
+  // A MiB has 1.048576 MB.
   const megabytes = async () => (await memoryMiB(service.pid)) * 1.048576;
   try {
     for (const encoding of ["identity", "gzip"]) {

@@ -11,5 +11,6 @@ const backend = statement("bench.backend", "select pg_backend_pid() as pid");
  */
 export async function postgresMicroseconds(db: Queryable): Promise<number> {
   const { pid } = oneRow(await db.query<{ pid: number }>(backend));
+  // The parent of a connection's process is the postmaster, whose children are all processes of the server.
   return cpuWithChildren((await processorTimeOf(pid)).parent);
 }

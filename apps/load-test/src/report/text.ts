@@ -1,9 +1,10 @@
 import type { KneeStep, LatencySummary, RunResult, SecondResult, ThresholdResult } from "@bikeshare/load";
 
 /** Returns one line about a second of the run, for a terminal. */
-export function progressLine({ second, answered, p50, p99, pending, unexpected }: SecondResult, of: number): string {
+export function progressLine(result: SecondResult, totalSeconds: number): string {
+  const { second, answered, p50, p99, pending, unexpected } = result;
   const errors = unexpected === 0 ? "" : `, ${unexpected} unexpected`;
-  return `${second + 1}/${of} s: ${answered} answers, p50 ${shortMs(p50)}, p99 ${shortMs(p99)}, ${pending} pending${errors}`;
+  return `${second + 1}/${totalSeconds} s: ${answered} answers, p50 ${shortMs(p50)}, p99 ${shortMs(p99)}, ${pending} pending${errors}`;
 }
 
 /** Returns a duration with about three significant digits, for a person. */
@@ -13,16 +14,7 @@ export function shortMs(milliseconds: number): string {
   return `${milliseconds.toFixed(milliseconds >= 10 ? 1 : 2)} ms`;
 }
 
-/** The width of each column of the summary, in characters. */
-const WIDTHS = [16, 9, 10, 10, 10, 10, 10];
-
-function row(cells: readonly string[]): string {
-  return cells
-    .map((cell, index) => (index === 0 ? cell.padEnd(WIDTHS[0] ?? 0) : cell.padStart(WIDTHS[index] ?? 0)))
-    .join("");
-}
-
-/** Returns one line about a rate that was tried. */
+/** Returns one line about a rate that was tried in the search for the highest one that the service sustains (the knee). */
 export function stepText({ ratePerSecond, passed, p99, reasons }: KneeStep): string {
   return `${ratePerSecond} a second: p99 ${shortMs(p99)}, ${passed ? "good" : `not good: ${reasons.join("; ")}`}`;
 }
@@ -66,6 +58,15 @@ export function summaryText(result: RunResult): string {
   ]
     .map(printable)
     .join("\n");
+}
+
+/** The width of each column of the summary, in characters. */
+const WIDTHS = [16, 9, 10, 10, 10, 10, 10];
+
+function row(cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => (index === 0 ? cell.padEnd(WIDTHS[0] ?? 0) : cell.padStart(WIDTHS[index] ?? 0)))
+    .join("");
 }
 
 /**

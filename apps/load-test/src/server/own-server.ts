@@ -86,6 +86,7 @@ export async function startOwnServer(niceness = SERVER_NICENESS): Promise<OwnSer
 }
 
 function openCommandLine(env: NodeJS.ProcessEnv): CommandLine {
+  // `run -` reads commands from standard input, one JSON array of words on each line, and prints a line for each.
   const child = spawn(process.execPath, [...NODE_OPTIONS, "run", "-", "--json"], { env, stdio: "pipe" });
   const exited = once(child, "exit");
   let log = "";

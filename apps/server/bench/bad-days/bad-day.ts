@@ -90,14 +90,14 @@ export async function runBadDay(day: BadDay, options: BadDayOptions): Promise<Ba
         expiringShare: EXPIRING_SHARE,
         seed,
       });
-      const { requests } = workload.ledger;
-      await requests.untilServed();
+      // The record of all requests, and of what the service has acknowledged.
+      const { ledger } = workload;
+      await ledger.requests.untilServed();
       const broken: string[] = [];
       await setting.happen(createStage(world, workload, broken, onProgress));
       await Promise.all([...world.apis, ...world.workers].map((each) => each.untilUp()));
       await workload.stop();
-      const figures = figuresOf(requests.attempts);
-      const { ledger } = workload;
+      const figures = figuresOf(ledger.requests.attempts);
       const report = await verifyWorkload({ base, partnerKeys: system.partnerKeys, ledger, receiver });
       const logged = countMessages(await world.log());
       return { workload: report, figures, check: await world.check(), broken, logged };

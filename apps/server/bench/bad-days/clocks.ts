@@ -6,8 +6,8 @@ import { createFakeClock, hasFakeClocks } from "../../test/servers/fake-clock.ts
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * One API process and one worker run an hour ahead of the database, the others an hour behind. Then, while they run, the
- * offsets are swapped, and finally removed. Needs libfaketime.
+ * A bad day (a fault under load, see bad-day.ts): one API process and one worker run an hour ahead of the database, the
+ * others an hour behind. Then, while they run, the offsets are swapped, and finally removed. Needs libfaketime.
  */
 
 const HOUR_S = 3_600;

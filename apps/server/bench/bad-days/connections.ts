@@ -4,8 +4,9 @@ import { statement } from "../../src/storage/db/statement.ts";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * Another client takes every connection of PostgreSQL, and the service's connections are closed. New connections of the
- * service fail (SQLSTATE 53300), those of running processes and those of a process that starts.
+ * A bad day (a fault under load, see bad-day.ts): another client takes every connection of PostgreSQL, and the service's
+ * connections are closed. New connections of the service fail (SQLSTATE 53300), those of running processes and those of a
+ * process that starts.
  */
 
 /** Milliseconds for which no connection is free. */
@@ -34,6 +35,7 @@ export const connections: BadDay = {
         // Kills an API process, so that a new one starts while no connection is free.
         if (pid !== undefined) process.kill(pid, "SIGKILL");
         while (performance.now() < until) {
+          // Ends what the service could connect in a moment in which a connection was free.
           await greedy.control.query(endOurs).catch(() => undefined);
           await sleep(500);
         }

@@ -5,8 +5,9 @@ import { NO_LIMIT, openContext, SYSTEM_ID } from "../provision.ts";
 import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
 
 /*
- * An API process is suspended again and again, at last for longer than all its time limits, and then continues. It must
- * reject a key that was revoked meanwhile, and its locks must not block the other processes.
+ * A bad day (a fault under load, see bad-day.ts): an API process is suspended again and again, at last for longer than all
+ * its time limits, and then continues. It must reject a key that was revoked meanwhile, and its locks must not block the
+ * other processes.
  */
 
 /** Durations of suspensions. The last one exceeds every lease, heartbeat and statement timeout. */

@@ -7,8 +7,9 @@ import { promisify } from "node:util";
 import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
 
 /*
- * The file system of PostgreSQL is full. At first tables cannot grow; then the write-ahead log cannot, which stops
- * PostgreSQL and makes each restart fail until space is free. Needs root, to create a file system.
+ * A bad day (a fault under load, see bad-day.ts): the file system of PostgreSQL is full. At first tables cannot grow; then
+ * the write-ahead log cannot, which stops PostgreSQL and makes each restart fail until space is free. Needs root, to create
+ * a file system.
  */
 
 /** The size of the file system: enough for the cluster and some write-ahead log. */

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * An administrator restarts PostgreSQL in each of its three ways. A smart shutdown refuses new clients and waits for
- * all others to leave, which the service never does: the administrator requests a fast one when it takes too long.
+ * A bad day (a fault under load, see bad-day.ts): an administrator restarts PostgreSQL in each of its three ways. A smart
+ * shutdown refuses new clients and waits for all others to leave, which the service never does: the administrator requests
+ * a fast one when it takes too long.
  */
 
 const REPETITIONS = 2;

@@ -38,8 +38,13 @@ export async function busySandbox(): Promise<void> {
     await addReservableBikes(context);
     const { sandbox } = await createSandbox(context, { systemId: SYSTEM_ID, partnerId: tester.partnerId });
     const sandboxKeys: string[] = [];
-    const of = { systemId: sandbox.system_id, partnerId: sandbox.partner_id, scopes: ["stations:read"] as const };
-    for (let n = 0; n < PARALLEL_KEYS; n++) sandboxKeys.push((await issueKey(context, { ...of, rateLimit: 600 })).key);
+    const wanted = {
+      systemId: sandbox.system_id,
+      partnerId: sandbox.partner_id,
+      scopes: ["stations:read"] as const,
+      rateLimit: 600,
+    };
+    for (let n = 0; n < PARALLEL_KEYS; n++) sandboxKeys.push((await issueKey(context, wanted)).key);
     await context.db.close();
     const { url, stop } = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") });
     const pages = ["/v1/rides", "/v1/stations", "/readyz"];

@@ -18,7 +18,7 @@ const MAX_P99_MS = 100;
 /** Concurrent requests in each burst. With the interval below, sixty a minute. */
 const BURST = 10;
 const BURST_INTERVAL_MS = 10_000;
-/** Filters that all rides pass, except the 2 % that are cancelled. The database learns this only from the index. */
+/** Filters that all rides pass, except the 2 % that are cancelled. The database learns this only by reading the index. */
 const FILTERS =
   "status=completed&started_after=2000-01-01T00:00:00Z&started_before=2100-01-01T00:00:00Z&updated_since=2000-01-01T00:00:00Z";
 

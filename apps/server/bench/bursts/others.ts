@@ -12,7 +12,7 @@ import { SYSTEM_ID } from "../provision.ts";
 export const PAUSE_MS = 20;
 
 /** Sends a request, and records its latency under a name. */
-type Ask = (name: string, status: number, request: HttpRequest) => Promise<Answer>;
+type Ask = (name: string, expectedStatus: number, request: HttpRequest) => Promise<Answer>;
 
 /** A kind of requests of the other partner, which sends each some time after the previous response. */
 export interface OtherKind {
@@ -69,12 +69,12 @@ export function createOthers(url: string, key: string, kinds: readonly OtherKind
     async measure(when, seconds) {
       const client = createHttpClient(url, { connections: kinds.length });
       const until = performance.now() + seconds * 1000;
-      const ask = async (name: string, status: number, request: HttpRequest) => {
+      const ask = async (name: string, expectedStatus: number, request: HttpRequest) => {
         const answer = await client.ask({ key, ...request });
         const times = waits[when].get(name) ?? [];
         waits[when].set(name, times);
         times.push(answer.endedAt - answer.startedAt);
-        if (answer.status !== status) failed++;
+        if (answer.status !== expectedStatus) failed++;
         return answer;
       };
       const follow = async ({ run, pauseMs }: OtherKind) => {

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { addDays, dailyTables, dayOf } from "../../src/storage/partitions/partition.rules.ts";
 import { createPartitions } from "../../src/storage/partitions/service.ts";
+import { withDatabaseName } from "../../test/server-commands.ts";
 import { digestOfMigrations } from "../reading/data-sets.ts";
 import { CIPHER, makeWorld } from "../webhooks/world.ts";
 
@@ -47,39 +48,20 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
   // If the bench runs as root, PostgreSQL runs under another account, which needs access to the directory.
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const postgres = await openEmbeddedPostgres({ dataDir: directory, log: () => undefined });
-  const maintenance = openDatabase({ connectionString: postgres.connectionString, statementTimeoutMs: 0 });
+  // The migrations are part of the name, so that a data set with an older schema is not used.
   const name = `deliveries_${deliveries}_${await digestOfMigrations()}`;
-  const url = new URL(postgres.connectionString);
-  const kept = await maintenance.query<{ name: string }>(
-    statement("", "select datname::text as name from pg_database where datname ~ $1"),
-    [`^deliveries_${deliveries}(_|$)`],
-  );
-  const found = new Set(kept.map((database) => database.name));
-  if (!found.has(name)) {
-    const making = `${name}_making`;
-    url.pathname = `/${making}`;
-    // A data set that an earlier run has begun is continued. Otherwise those of older migrations make room for a new one.
-    if (!found.has(making)) {
-      for (const outdated of found) await execute(maintenance, `drop database ${outdated} with (force)`);
-      await execute(maintenance, `create database ${making}`);
-      await prepare(url.href);
-    }
-    if (!(await fill(url.href, deliveries))) {
-      await maintenance.close();
-      await postgres.close();
-      throw new Error("not done yet: call it again");
-    }
-    await execute(maintenance, `alter database ${making} rename to ${name}`);
+  if (!(await makeUnlessKept(postgres.connectionString, name, deliveries))) {
+    await postgres.close();
+    throw new Error("not done yet: call it again");
   }
-  url.pathname = `/${name}`;
-  await maintenance.close();
-  const db = openDatabase({ connectionString: url.href });
+  const connectionString = withDatabaseName(postgres.connectionString, name);
+  const db = openDatabase({ connectionString });
   const [busiest] = await db.query<{ partner_id: string; id: string }>(
     statement("", "select partner_id, id from webhook_endpoints where system_id = 'main' order by id limit 1"),
   );
   return {
     db,
-    connectionString: url.href,
+    connectionString,
     systemId: "main",
     partnerId: busiest?.partner_id ?? "",
     endpointId: busiest?.id ?? "",
@@ -89,6 +71,35 @@ export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> 
       await postgres.close();
     },
   };
+}
+
+/**
+ * Creates the database of a data set, unless an earlier run has. It has another name until it is complete.
+ * @returns false if the time is up: the next call continues
+ */
+async function makeUnlessKept(serverUrl: string, name: string, deliveries: number): Promise<boolean> {
+  const maintenance = openDatabase({ connectionString: serverUrl, statementTimeoutMs: 0 });
+  try {
+    const kept = await maintenance.query<{ name: string }>(
+      statement("", "select datname::text as name from pg_database where datname ~ $1"),
+      [`^deliveries_${deliveries}(_|$)`],
+    );
+    const found = new Set(kept.map((database) => database.name));
+    if (found.has(name)) return true;
+    const making = `${name}_making`;
+    const makingUrl = withDatabaseName(serverUrl, making);
+    // A data set that an earlier run has begun is continued. Otherwise those of older migrations make room for a new one.
+    if (!found.has(making)) {
+      for (const outdated of found) await execute(maintenance, `drop database ${outdated} with (force)`);
+      await execute(maintenance, `create database ${making}`);
+      await prepare(makingUrl);
+    }
+    if (!(await fill(makingUrl, deliveries))) return false;
+    await execute(maintenance, `alter database ${making} rename to ${name}`);
+    return true;
+  } finally {
+    await maintenance.close();
+  }
 }
 
 /** Creates the partners with their endpoints and keys, and the partitions of the days. */

@@ -44,8 +44,12 @@ export async function prepareSystems({
       const systemId = ["first", "second"][index] ?? "";
       const receiver = await openReceiver();
       const prepared = await prepareSystem({
-        ...{ databaseUrl, secretsFile, receiver, systemId },
-        ...{ riders: RIDERS, holders: HOLDERS },
+        databaseUrl,
+        secretsFile,
+        receiver,
+        systemId,
+        riders: RIDERS,
+        holders: HOLDERS,
       });
       systems.push({ systemId, prepared, receiver });
       onProgress(`${systemId} is made`);

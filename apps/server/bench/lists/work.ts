@@ -61,6 +61,7 @@ export async function openMeter(connectionString: string): Promise<Meter> {
     await pidOf((asked) => pool.read(asked, [])),
     await pidOf((asked) => filtered.query(asked)),
   ];
+  /** The statements of the read that is being recorded. Undefined: none is recorded. */
   let sent: Sent[] | undefined;
   const record = (asked: Statement, values: readonly unknown[], isPrepared: boolean) =>
     sent?.push({ statement: asked, values, isPrepared });

@@ -2,10 +2,10 @@ import Fastify from "fastify";
 import pg from "pg";
 
 /*
- * A peer for comparison: a service as one would usually write it with Fastify and pg. It reads rows with a pool, and
- * serialises them with a response schema. `GET /constant` sends a prepared buffer of `constantBytes`, to measure the
- * framework alone. It has no keys and no limits. `node fastify-pg.mjs <connection string> [constantBytes]` prints the address
- * on which it listens.
+ * A peer of the service, with which `pnpm bench read` compares it (reading/peers.ts): lists of rides as one would usually
+ * write them with Fastify and pg. It reads rows with a pool, and serialises them with a response schema. `GET /constant`
+ * sends a prepared buffer of `constantBytes`, to measure the framework alone. It has no keys and no limits. `node
+ * fastify-pg.mjs <connection string> [constantBytes]` prints the address on which it listens.
  */
 const [connectionString, constantBytes = "1000"] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString, max: 10 });

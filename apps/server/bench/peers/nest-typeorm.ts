@@ -4,7 +4,10 @@ import { NestFactory } from "@nestjs/core";
 import { InjectRepository, TypeOrmModule } from "@nestjs/typeorm";
 import { Column, Entity, PrimaryColumn, Repository } from "typeorm";
 
-/* A peer for comparison: NestJS and TypeORM, with an entity, `findAndCount`, and a query builder for the keyset. */
+/*
+ * A peer of the service, with which `pnpm bench read` compares it (reading/peers.ts): NestJS and TypeORM, with an entity,
+ * `findAndCount`, and a query builder for the keyset. The argument is the database's address. Prints its own address.
+ */
 @Entity("rides")
 class Ride {
   @PrimaryColumn({ type: "text", select: false }) system_id!: string;

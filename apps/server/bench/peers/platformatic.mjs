@@ -2,7 +2,11 @@ import sqlMapper from "@platformatic/sql-mapper";
 import sqlOpenapi from "@platformatic/sql-openapi";
 import Fastify from "fastify";
 
-/* A peer for comparison: Platformatic SQL, with the routes that it generates for the table. */
+/*
+ * A peer of the service, with which `pnpm bench read` compares it (reading/peers.ts): Platformatic SQL, with the routes that
+ * it generates for the table of rides, without the columns that the service does not list. The argument is the database's
+ * address. Prints its own address.
+ */
 const app = Fastify();
 await app.register(sqlMapper, {
   connectionString: process.argv[2],
