@@ -72,11 +72,17 @@ interface Receivers {
 
 // The program starts itself in other processes: as `receivers <scheme>` and as `measure <kind> <receivers> <attempts>`.
 // Started by hand, its words are the attempts, the scheme and a part of a kind.
-const [first = "500", second = "http", third = "", attempts = ""] = process.argv.slice(2);
-
-if (first === "receivers") await receive(second);
-else if (first === "measure") await measure(Number(second), JSON.parse(third) as Receivers, Number(attempts));
-else await measureAll(first, second, third);
+const words = process.argv.slice(2);
+if (words[0] === "receivers") {
+  const [, scheme = ""] = words;
+  await receive(scheme);
+} else if (words[0] === "measure") {
+  const [, kind, receivers = "", attempts] = words;
+  await measure(Number(kind), JSON.parse(receivers) as Receivers, Number(attempts));
+} else {
+  const [attempts = "500", scheme = "http", part = ""] = words;
+  await measureAll(attempts, scheme, part);
+}
 
 /** Starts the receivers, and measures each kind whose name contains `part`. */
 async function measureAll(attemptsEach: string, scheme: string, part: string): Promise<void> {

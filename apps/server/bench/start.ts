@@ -73,16 +73,16 @@ try {
 
 /** Starts and ends both commands in several ways. @param dataDir an empty directory */
 async function measureStarts(dataDir: string): Promise<void> {
-  await (await start("serve", "first start of serve", dataDir)).stop();
-  const warm = await start("serve", "warm start of serve", dataDir);
+  await (await launch("serve", "first start of serve", dataDir)).stop();
+  const warm = await launch("serve", "warm start of serve", dataDir);
   await warm.kill();
-  await (await start("serve", "serve after kill -9", dataDir)).stop();
+  await (await launch("serve", "serve after kill -9", dataDir)).stop();
   const demo = `${dataDir}-demo`;
-  const first = await start("start", "first start of start (with its demo city)", demo);
+  const first = await launch("start", "first start of start (with its demo city)", demo);
   await first.kill();
   // PostgreSQL recovers what was written since the last checkpoint.
-  await (await start("start", "start after kill -9 right after it", demo)).stop();
-  await (await start("start", "warm start of start", demo)).stop();
+  await (await launch("start", "start after kill -9 right after it", demo)).stop();
+  await (await launch("start", "warm start of start", demo)).stop();
 }
 
 /** A running command. */
@@ -96,7 +96,7 @@ interface Running {
 }
 
 /** Starts a command of the program; records under `name` how long it took to be ready. */
-async function start(command: "serve" | "start", name: string, dataDir: string): Promise<Running> {
+async function launch(command: "serve" | "start", name: string, dataDir: string): Promise<Running> {
   const port = await findFreePort();
   const env = { ...process.env, ...SETTINGS, DATA_DIR: dataDir, PORT: String(port) };
   const begun = performance.now();
@@ -166,11 +166,11 @@ async function untilPastIsWritten({ base }: Running, key: string): Promise<void>
  */
 async function measureMemory(dataDir: string): Promise<void> {
   // `start` makes the demo city and its key; `serve` then serves the city without simulated rides.
-  const demo = await start("start", "start", dataDir);
+  const demo = await launch("start", "start", dataDir);
   const key = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
   await untilPastIsWritten(demo, key);
   await demo.stop();
-  const service = await start("serve", "serve", dataDir);
+  const service = await launch("serve", "serve", dataDir);
   await sleep(IDLE_SECONDS * 1000);
   say(`idle after ${IDLE_SECONDS} s: ${described(await memoryOf(service.pid))}`);
   const cpuBefore = await cpuMicroseconds(service.pid);

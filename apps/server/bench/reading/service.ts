@@ -46,7 +46,9 @@ export async function startService(
   const secrets = await loadSecrets(join(dataDir, "secrets.json"), () => new Uint8Array());
   const cursors = createCursorCipher(secrets.cursorKeys);
   return {
-    ...{ url, pid, stop },
+    url,
+    pid,
+    stop,
     subject: (name, paths, more) => ({ name, base: url, pid, paths, keys, ...more }),
     // `main\nrides` ties the cursor to the system `main` and its list of rides without filters.
     after: ({ started_at: at, id }) =>

@@ -31,20 +31,20 @@ export function heldTransaction(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
     const receiver = await startReceiver({ origins: ENDPOINTS });
     const world = await makeWorld(connectionString, CIPHER, receiver.urls);
-    const phase = async (name: string, seconds: number, held: boolean) => {
-      const { rates, deadRows } = await measureRates(world, { count: receiver.count, seconds, held });
+    const phase = async (name: string, seconds: number, isHeld = false) => {
+      const { rates, deadRows } = await measureRates(world, { count: receiver.count, seconds, isHeld });
       say(`${name}: ${rates.map(Math.round).join(", ")} deliveries/s, ${deadRows} dead rows at the end`);
       return rates;
     };
     // A warm-up, because tables grow and code is compiled first.
-    await phase("warm-up", Math.min(20, SECONDS), false);
-    const before = await phase("free", SECONDS, false);
-    const held = await phase("held", SECONDS, true);
-    const free = [...before, ...(await phase("free again", SECONDS, false))];
-    const [mean, last] = [meanOf(free), held.at(-1) ?? Number.NaN];
+    await phase("warm-up", Math.min(20, SECONDS));
+    const before = await phase("free", SECONDS);
+    const whileHeld = await phase("held", SECONDS, true);
+    const free = [...before, ...(await phase("free again", SECONDS))];
+    const [mean, last] = [meanOf(free), whileHeld.at(-1) ?? Number.NaN];
     const noise = (Math.max(...free) / Math.min(...free) - 1) * 100;
     say(
-      `${Math.round(mean)}/s free, ${Math.round(meanOf(held))}/s with a transaction held for ${SECONDS} s, ` +
+      `${Math.round(mean)}/s free, ${Math.round(meanOf(whileHeld))}/s with a transaction held for ${SECONDS} s, ` +
         `${Math.round(last)}/s in the last ${Math.round(SECONDS / PARTS)} s of it ` +
         `(${((last / mean - 1) * 100).toFixed(0)} %; the free parts differ by ${noise.toFixed(0)} %)`,
     );
@@ -58,13 +58,18 @@ function meanOf(numbers: readonly number[]): number {
 }
 
 /**
- * Sends deliveries for `seconds`, while new events are created. @param count returns how many deliveries have been received
+ * Sends deliveries for `seconds`, while new events are created and, if `isHeld`, a transaction is held open. @param count
+ * returns how many deliveries have been received
  */
 async function measureRates(
   world: World,
-  { count, seconds, held }: { readonly count: () => Promise<number>; readonly seconds: number; readonly held: boolean },
+  {
+    count,
+    seconds,
+    isHeld,
+  }: { readonly count: () => Promise<number>; readonly seconds: number; readonly isHeld: boolean },
 ): Promise<{ readonly rates: Rates; readonly deadRows: number }> {
-  const release = held ? await holdTransaction(world.db.connectionString) : () => Promise.resolve();
+  const release = isHeld ? await holdTransaction(world.db.connectionString) : () => Promise.resolve();
   const dispatcher = dispatcherFor(world, CIPHER);
   const stop = new AbortController();
   const feeding = feed(world, (systemId) => dispatcher.wake(systemId), stop.signal);

@@ -11,6 +11,7 @@ export function* tripLines(rows: number): Iterable<string> {
   const next = (below: number) => random.between(0, below - 1);
   const station = (id: number) =>
     `${3000 + id},"Station ${id} & Main St",${(40.6 + id / 10_000).toFixed(8)},${(-74.1 + id / 9_000).toFixed(8)}`;
+  // A time as the format writes it, with four digits after the second.
   const wall = (ms: number) => `${new Date(ms).toISOString().slice(0, 23).replace("T", " ")}0`;
   yield HEADER;
   for (let row = 0; row < rows; row++) {

@@ -27,12 +27,20 @@ import {
   updateAlerts,
 } from "./queries.ts";
 
-// Changes of alerts by commands on the fleet (stations that go offline) and by feeds. Stations are locked before alerts.
+/*
+ * Changes of alerts by commands on the fleet (stations that go offline) and by feeds. Stations are locked before alerts.
+ *
+ * A closure is the alert that opens when a station goes offline. An alert whose times have passed is over by the clock:
+ * `alertAt` shows it as ended, although its end may not be stored yet.
+ */
 
 /** The command that changes alerts: the part of a `FleetCommand` that is needed here. */
 export interface AlertCommand extends Command {
+  /** Notes that alerts are about to be locked. Throws if that breaks the order in which all commands lock rows. */
   locks(kind: "alerts"): void;
+  /** Records an event in the command's transaction. */
   record(event: NewEvent): void;
+  /** Notifies the processes that cache stations, when the transaction commits. */
   notify(channel: "stations"): void;
 }
 
@@ -55,10 +63,11 @@ export async function writeAlerts(command: AlertCommand, changes: readonly Alert
   const record = (name: "alert.opened" | "alert.ended", alert: StoredAlert, occurredAt: Date) =>
     command.record({ name, occurredAt, partnerId: null, data: JSON.stringify(partnersAlert(alert, language)) });
   for (const { before, after } of written) {
-    const was = before && alertAt(before, now);
-    if (was !== undefined && before?.ended_at === null && was.ended_at !== null)
-      record("alert.ended", was, was.ended_at);
-    const wasOpen = was !== undefined && was.ended_at === null;
+    // The alert as readers see it before the change.
+    const shown = before && alertAt(before, now);
+    const isEndUnstored = shown !== undefined && shown.ended_at !== null && before?.ended_at === null;
+    if (isEndUnstored) record("alert.ended", shown, shown.ended_at);
+    const wasOpen = shown !== undefined && shown.ended_at === null;
     if (wasOpen && after.ended_at !== null) record("alert.ended", after, after.ended_at);
     if (!wasOpen && after.ended_at === null) record("alert.opened", after, after.opened_at);
   }

@@ -112,7 +112,7 @@ export function newAlert(
 export function changedAlert(alert: StoredAlert, type: Alert["type"], content: AlertContent, now: Date): StoredAlert {
   const ends_at = endOfTimes(content.times);
   if (alert.type === type && textOf(alert.content) === textOf(content)) {
-    // The feed lists a withdrawn alert again before its end: nothing that readers see has changed.
+    // `withdrawnAlert` may have given the alert an end, and the feed lists it again before that. Readers see no change.
     return alert.ends_at?.getTime() === ends_at?.getTime() ? alert : { ...alert, ends_at };
   }
   return { ...alert, type, content, ends_at, updated_at: timeAfter(now, alert.updated_at) };

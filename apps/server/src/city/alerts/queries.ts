@@ -182,7 +182,10 @@ export function claimOverdueAlerts(
   return tx.query<StoredAlert>(claimOverdue, [systemId, now, ids]);
 }
 
-/** Returns the ids of alerts whose times are over and whose end is not stored, oldest first. @param apart ids to omit */
+/**
+ * Returns the ids of alerts whose times are over and whose end is not stored, oldest first.
+ * @param apart ids to omit: those that are set aside, because work on them has ended processes
+ */
 export async function listOverdueAlerts(
   db: QueryRunner,
   systemId: string,

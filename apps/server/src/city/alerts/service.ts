@@ -71,22 +71,22 @@ export function upsertAlerts(
       );
       const held = await lockById(command, readable);
       const language = await mainLanguageOf(tx, systemId);
-      // The alerts as the items decided so far leave them.
-      const left = new Map(held);
+      // The alerts as the items so far leave them: an alert may occur in several items.
+      const decided = new Map(held);
       let open = await countOpenAlerts(tx, systemId, now);
       for (const { index, item } of readable) {
-        const stored = left.get(item.id);
-        const before = stored !== undefined && alertAt(stored, now).ended_at === null ? stored : undefined;
-        const after = decideUpsert(before, item, { places, language, now, open, stored }, (...error) =>
+        const latest = decided.get(item.id);
+        const before = latest !== undefined && alertAt(latest, now).ended_at === null ? latest : undefined;
+        const after = decideUpsert(before, item, { places, language, now, open, latest }, (...error) =>
           results.failed(index, item.id, "invalid_parameter", ...error),
         );
         if (after === undefined) continue;
         if (before === undefined) open++;
-        left.set(item.id, after);
+        decided.set(item.id, after);
         if (before === undefined) results.done(index, item.id, "created");
         else results.done(index, item.id, after === before ? "unchanged" : "updated");
       }
-      const changes = [...left].map(([id, after]) => ({ before: held.get(id), after }));
+      const changes = [...decided].map(([id, after]) => ({ before: held.get(id), after }));
       await writeAlerts(command, changes);
     },
   );
@@ -99,8 +99,8 @@ interface UpsertFacts {
   readonly now: Date;
   /** The number of the operator's open alerts. */
   readonly open: number;
-  /** The alert with this id, open or ended. */
-  readonly stored: StoredAlert | undefined;
+  /** The alert with this id, open or ended, as earlier items leave it. */
+  readonly latest: StoredAlert | undefined;
 }
 
 /**
@@ -112,7 +112,7 @@ interface UpsertFacts {
 function decideUpsert(
   before: StoredAlert | undefined,
   item: AlertUpsert,
-  { places, language, now, open, stored }: UpsertFacts,
+  { places, language, now, open, latest }: UpsertFacts,
   refuse: (...error: MessageArguments<"invalid_parameter">) => undefined,
 ): StoredAlert | undefined {
   const { id } = item;
@@ -124,7 +124,7 @@ function decideUpsert(
   const type = item.type ?? before?.type;
   const content = mergedContent(before?.content, item, language);
   if (type === undefined || content === undefined) return refuse("newAlert");
-  const earlier = stored && alertAt(stored, now).ended_at;
+  const earlier = latest && alertAt(latest, now).ended_at;
   // For an open alert, `opened` only shows whether its new times are over already.
   const opened = newAlert({ id, source: OPERATOR, type, content }, now, earlier);
   if (alertAt(opened, now).ended_at !== null) return refuse("pastAlert");
@@ -301,7 +301,10 @@ export async function openAlerts(db: QueryRunner, systemId: string, now: Date): 
   return (await listAlertRows(db, systemId, "open", now, { limit: null })).map(gbfsAlert);
 }
 
-/** Returns the ids of alerts whose times are over and whose end is not stored. @param apart ids to omit */
+/**
+ * Returns the ids of alerts whose times are over and whose end is not stored.
+ * @param apart ids to omit: those that are set aside, because work on them has ended processes
+ */
 export function overdueAlerts(
   { db, clock }: Pick<CommandContext, "db" | "clock">,
   systemId: string,

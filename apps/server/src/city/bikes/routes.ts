@@ -20,6 +20,7 @@ export function bikeRoutes(
       name: "bikes",
       position: idPosition,
       read: (request, filters: BikeFilters, page) => listBikes(context, partnerOf(request), filters, page),
+      // Clients may follow the list: read its changes since a checkpoint.
       followed: {
         table: "bikes",
         watch: context.changes,

@@ -21,6 +21,7 @@ export interface ChangeWatch {
 
 /** Creates the watch of a process. @param primary reads the primary, as a replica does not see running transactions */
 export function createChangeWatch(primary: ReadPool): ChangeWatch {
+  // A horizon holds for all systems, so concurrent requests share one statement.
   const horizonOf = (table: FollowedTable) => askTogether(() => findHorizon(primary, table));
   const horizons = {
     stations: horizonOf("stations"),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openingHoursFrom } from "./fact-values.rules.ts";
+import { openingHoursFrom } from "./opening-hours.rules.ts";
 
 test.each([
   "24/7",

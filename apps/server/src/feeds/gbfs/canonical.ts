@@ -11,8 +11,8 @@ import {
   stationStatusFields,
   vehicleFields,
 } from "@bikeshare/contract";
-import { openingHoursFrom } from "../../city/descriptions/fact-values.rules.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
+import { openingHoursFrom } from "../../city/descriptions/opening-hours.rules.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
 // Parses the values of feeds of any version to their canonical form, which is that of GBFS 3.1. The database stores this

@@ -1,4 +1,4 @@
-import { openingHoursFrom } from "../../../city/descriptions/fact-values.rules.ts";
+import { openingHoursFrom } from "../../../city/descriptions/opening-hours.rules.ts";
 import { parseBounded } from "../../gbfs/bounded-json.ts";
 import { instantFrom, isObject, numberFrom, textFrom } from "../../gbfs/values.ts";
 import { type FeedSet, ttlOf } from "../feed-set.ts";
