@@ -6,6 +6,11 @@ import type { ServiceUnderLoad } from "./service-under-load.ts";
 import { checkThresholds, type Threshold } from "./thresholds.ts";
 import { invalidReasons, isPassed } from "./verdict.ts";
 
+/*
+ * Runs a profile once. A profile has streams, each of which sends the requests of one scenario at a rate. While it runs, the
+ * server's metrics are recorded, and a receiver takes the webhooks. The result is a report with a verdict.
+ */
+
 /** The settings with which a profile is run. */
 export interface MeasureSettings {
   readonly mode: "open" | "closed";

@@ -78,6 +78,7 @@ async function measure({ directory, connectionString, format, privacy }: Measure
   isOver = true;
   await watched;
   const seconds = (performance.now() - begun) / 1000;
+  // `merged`: the rides that name regions instead of stations; null unless the privacy is `coarse`.
   const result = JSON.parse(answer) as { files: { name: string; rows: number }[]; merged: number | null };
   const [file] = result.files;
   const { size } = await stat(join(out, file?.name ?? ""));

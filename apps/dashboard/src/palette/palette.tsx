@@ -44,12 +44,12 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
   const press = (event: KeyboardEvent) => {
     const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
+    if (step === undefined && event.key !== "Enter") return;
+    event.preventDefault();
     // Arrow keys go round: from the last item to the first, and back.
     if (step !== undefined) setSelected((index + step + items.length) % Math.max(1, items.length));
-    else if (event.key !== "Enter") return;
     else if (items.length === 0) setEntered(finds.isPending);
     else open(items[index]);
-    event.preventDefault();
   };
   useAwaited(isEntered && (items.length > 0 || !finds.isPending), () => {
     setEntered(false);

@@ -80,23 +80,30 @@ async function insertStations(tx: Transaction, changesPerDay: number, begins: nu
 function insertDay(day: number, n: number, days: number): string {
   const isFirst = n === 0 || new Date(day).getUTCDate() === 1;
   const at = `timestamptz '${iso(day)}'`;
-  // SQL of a station's bikes after its change `k` of the day, from 0: up and down between empty and full. -1: before
-  // it.
+  // SQL of a station's bikes after its change `k` of the day, from 0: up and down between empty and full. For -1: before the
+  // day's first change.
   const wave = (k: string) => `abs((i * 7 + ${n} * per_day + ${k}) % (2 * capacity) - capacity)::int`;
   // SQL of the time of change `k`: within the `k`th of the day's `per_day` equal parts, not always at the same point of it.
   const changedAt = `${at} + (k + (i * 13 + k * 7) % 90 / 100.0 + 0.05) / per_day * interval '1 day'`;
   // SQL that is true if the station is empty or full from before this day to the end.
   const stands = `still_days is not null and still_days >= ${days - n}`;
+  const changes = `
+      select id, capacity, flags, ${wave("k")} as bikes, (${changedAt})::timestamptz(3) as at
+      from bench_stations cross join lateral generate_series(0, per_day - 1) as k where not (${stands})`;
+  // The last change of the stations that are empty or full from the end of this day.
+  const lastChanges = `
+      select id, capacity, flags, still_bikes, ${at} + interval '23 hours 59 minutes' + i * interval '1 ms'
+      from bench_stations where still_days = ${days - n - 1}`;
+  // One row for each station at the beginning of a month.
+  const beginnings = `
+      select id, capacity, flags, case when per_day = 0 then 0 when ${stands} then still_bikes else ${wave("-1")} end, ${at}
+      from bench_stations`;
+  const rows = isFirst ? [changes, lastChanges, beginnings] : [changes, lastChanges];
   return `
     insert into station_changes (system_id, station_id, at, changed_on, bikes, reserved, disabled, docks, docks_disabled, flags, by_type)
     select 'main', id, at, (at at time zone 'UTC')::date, bikes, 0, 0, capacity - bikes, 0, flags,
       case when bikes = 0 then '[]' else '["classic",' || bikes - bikes / 3 || ',"ebike",' || bikes / 3 || ']' end
-    from (
-      select id, capacity, flags, ${wave("k")} as bikes, (${changedAt})::timestamptz(3) as at
-      from bench_stations cross join lateral generate_series(0, per_day - 1) as k where not (${stands})
-      union all
-      select id, capacity, flags, still_bikes, ${at} + interval '23 hours 59 minutes' + i * interval '1 ms' from bench_stations where still_days = ${days - n - 1}
-      ${isFirst ? `union all select id, capacity, flags, case when per_day = 0 then 0 when ${stands} then still_bikes else ${wave("-1")} end, ${at} from bench_stations` : ""}) as made
+    from (${rows.join(" union all ")}) as made
     where at <= '${iso(HISTORY_ENDS)}' order by at, id`;
 }
 

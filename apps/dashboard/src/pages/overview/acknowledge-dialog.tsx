@@ -22,9 +22,10 @@ export function isAcknowledgeable(check: ShownCheck): check is Acknowledgeable {
 
 const HOUR_MS = 3_600_000;
 /** The choice of a duration that ends when the problem does, or gets worse. */
-const CHANGE = "change";
+const UNTIL_CHANGE = "change";
+/** The choices of a duration: `UNTIL_CHANGE`, or a number of hours. */
 const durations = [
-  { value: CHANGE, label: "Until it is over or gets worse" },
+  { value: UNTIL_CHANGE, label: "Until it is over or gets worse" },
   { value: "1", label: "For 1 hour" },
   { value: "24", label: "For 1 day" },
   { value: "168", label: "For 1 week" },
@@ -39,11 +40,12 @@ interface AcknowledgeDialogProps {
 
 /** A dialog that asks for how long to acknowledge problems. */
 export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogProps) {
-  const [hours, setHours] = useState(CHANGE);
+  const [duration, setDuration] = useState(UNTIL_CHANGE);
   const { run, isPending } = useAction();
   const acknowledge = () =>
     void run(async () => {
-      const until = hours === CHANGE ? null : new Date(new Date().getTime() + Number(hours) * HOUR_MS).toISOString();
+      const until =
+        duration === UNTIL_CHANGE ? null : new Date(new Date().getTime() + Number(duration) * HOUR_MS).toISOString();
       for (const { name, of, subject, severity } of checks)
         await api.checks.acknowledge({
           params: { system_id: scope.systemId },
@@ -73,7 +75,7 @@ export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogP
         <p key={`${name} ${subject}`}>{text}</p>
       ))}
       <p class="muted">It stays visible and sends no mail. If it gets worse, a mail is sent again.</p>
-      <SelectField label="How long" value={hours} onChange={setHours} choices={durations} />
+      <SelectField label="How long" value={duration} onChange={setDuration} choices={durations} />
     </Dialog>
   );
 }

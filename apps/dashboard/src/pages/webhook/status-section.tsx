@@ -11,7 +11,7 @@ import { endpointState } from "../endpoint-state.ts";
 import { useAction } from "../use-action.ts";
 import { waitingText } from "../waiting-text.ts";
 import { HeldDialog } from "./held-dialog.tsx";
-import { hourText } from "./thresholds-words.ts";
+import { hourText } from "./hour-text.ts";
 import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface StatusSectionProps {

@@ -6,7 +6,7 @@ import { Time } from "../../components/time.tsx";
 import { endpointState } from "../endpoint-state.ts";
 import { addressIn, type PageScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
-import { hourText } from "./thresholds-words.ts";
+import { hourText } from "./hour-text.ts";
 
 interface WebhookListProps {
   readonly webhooks: readonly Webhook[];

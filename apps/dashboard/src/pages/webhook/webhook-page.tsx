@@ -47,6 +47,12 @@ interface WebhooksViewProps {
   readonly addressOf: (query: Readonly<Record<string, string>>) => string;
 }
 
+/** The webhook that was saved last, with its secret if the response had one. */
+interface SavedWebhook {
+  readonly id: string;
+  readonly secret: string | undefined;
+}
+
 /** The limit of endpoints for each partner. PostgreSQL enforces the same limit. */
 const MAX_WEBHOOKS = 10;
 
@@ -58,8 +64,7 @@ export function WebhooksView(props: WebhooksViewProps) {
   const { scope, addressOf, of } = props;
   const [search] = useSearchParams();
   const [, navigate] = useLocation();
-  // The webhook that was saved last, with its secret if the response had one.
-  const [made, setMade] = useShownOnce<{ readonly id: string; readonly secret: string | undefined }>();
+  const [saved, setSaved] = useShownOnce<SavedWebhook>();
   const { list, events } = useWebhooks(scope);
   if (list.data === undefined || events.data === undefined) {
     const error = list.error ?? events.error;
@@ -74,9 +79,9 @@ export function WebhooksView(props: WebhooksViewProps) {
   const isAdding = search.has("new") || webhooks.length === 0;
   const chosen = wanted === null && webhooks.length === 1 ? webhooks[0] : webhooks.find(({ id }) => id === wanted);
   const otherNames = webhooks.filter((each) => isAdding || each !== chosen).map(({ name }) => name);
-  const common = { ...props, catalogue: events.data.data, otherNames, made };
+  const common = { ...props, catalogue: events.data.data, otherNames, saved };
   const onSaved = (id: string, secret: string | undefined) => {
-    setMade({ id, secret });
+    setSaved({ id, secret });
     if (isAdding) navigate(addressOf({ endpoint: id }));
   };
   const add =
@@ -87,7 +92,7 @@ export function WebhooksView(props: WebhooksViewProps) {
   if (chosen !== undefined)
     return <OneWebhook key={chosen.id} {...common} webhook={chosen} add={add} onSaved={onSaved} />;
   // The webhook was just added, and the list does not have it yet.
-  if (wanted !== null && wanted === made?.id) return <Loading />;
+  if (wanted !== null && wanted === saved?.id) return <Loading />;
   if (wanted !== null)
     return (
       <EmptyState title="No such webhook" action={<ButtonLink href={addressOf({})}>All webhooks</ButtonLink>}>
@@ -108,8 +113,7 @@ interface PartProps extends WebhooksViewProps {
   readonly catalogue: readonly EventDescription[];
   /** The names of the webhooks besides the one whose form is shown. */
   readonly otherNames: readonly string[];
-  /** The webhook that was saved last, with its secret if the response had one. */
-  readonly made: { readonly id: string; readonly secret: string | undefined } | undefined;
+  readonly saved: SavedWebhook | undefined;
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
@@ -147,14 +151,14 @@ interface OneWebhookProps extends PartProps {
 
 /** One webhook, with the actions that the client offers. */
 function OneWebhook(props: OneWebhookProps) {
-  const { scope, client, of, about, catalogue, otherNames, made, webhook, add, addressOf, onSaved } = props;
+  const { scope, client, of, about, catalogue, otherNames, saved, webhook, add, addressOf, onSaved } = props;
   const [shown, setShown] = useShownOnce<string>();
   const { canChange } = scope;
   const hasOthers = otherNames.length > 0;
   const target = { params: paramsOf(scope), query: { endpoint_id: webhook.id } };
   const common = { target, client, canChange };
   // The secret that was shown or rotated here, or else that of the webhook just added.
-  const secret = shown ?? (made?.id === webhook.id ? made.secret : undefined);
+  const secret = shown ?? (saved?.id === webhook.id ? saved.secret : undefined);
   return (
     <div class="stack form-page">
       <PageHeader
@@ -176,9 +180,9 @@ function OneWebhook(props: OneWebhookProps) {
         webhook={webhook}
         key={settingsOf(webhook)}
         events={catalogue}
-        onSaved={(id, secretMade) => {
-          setShown(secretMade);
-          onSaved(id, secretMade);
+        onSaved={(id, newSecret) => {
+          setShown(newSecret);
+          onSaved(id, newSecret);
         }}
       />
       <SecretSection {...common} secrets={webhook.secrets} secret={secret} onSecret={setShown} />

@@ -7,8 +7,8 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 export type CountedList = Tables["list_counts"]["list"];
 
 /*
- * The statements lock rows in the order of the primary key, so that two transactions cannot deadlock. Each count is spread
- * over slots (`pickSlot`).
+ * The statements lock rows in the order of the primary key, so that two transactions cannot deadlock. Each count is the sum
+ * of several rows, its slots: a writer changes one of them, so that writers seldom wait for each other.
  *
  * A process's memory of past rides is valid until a ride that started in the past is added, removed or corrected. These
  * conditions recognise such a ride: `isLate` invalidates the memory of days, `isPast` that of filters and of the list's

@@ -46,6 +46,7 @@ export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly Sai
   const byId = new Map<string, FactsOf<Kind>[]>();
   // The cast is safe, because `readDescription` stores only valid records of this kind.
   const add = (id: string, record: Values) => byId.set(id, [...(byId.get(id) ?? []), record as FactsOf<Kind>]);
+  // A system has one description and one set of zones, so these have no id: it is empty here.
   for (const { feed, content } of said) {
     if (kind === "system" && feed === "system_information") add("", systemRecord(content as Values));
     if (kind === "system" && feed === "system_hours") add("", { rental_hours: content });
