@@ -19,7 +19,10 @@ export function stepText({ ratePerSecond, passed, p99, reasons }: KneeStep): str
   return `${ratePerSecond} a second: p99 ${shortMs(p99)}, ${passed ? "good" : `not good: ${reasons.join("; ")}`}`;
 }
 
-/** Returns the summary of a run, for a terminal. */
+/**
+ * Returns the summary of a run, for a terminal. The response time begins when a request was meant to start, the service time
+ * when a connection was free for it; the start lag is the time between.
+ */
 export function summaryText(result: RunResult): string {
   const { settings, totals, streams, latency, webhooks, contract } = result;
   const figures = ({ percentiles, max, count }: LatencySummary) => [

@@ -1,6 +1,10 @@
 import { describePercentiles } from "@bikeshare/load";
 import type { ChaosReport, Kill, MemorySeries } from "./run.ts";
 
+/*
+ * Judges and describes a run of `pnpm bench chaos`, which kills or restarts the components of a deployment under load.
+ */
+
 /** Maximum share of failed requests. */
 const MAX_ERROR_SHARE = 0.005;
 /** Maximum time during which no read, or no write, is answered. */

@@ -4,7 +4,7 @@ import Fastify from "fastify";
 
 /*
  * A peer of the service, with which `pnpm bench read` compares it (reading/peers.ts): Platformatic SQL, with the routes that
- * it generates for the table of rides, without the columns that the service does not list. The argument is the database's
+ * it generates for the table of rides. It ignores columns that no page of the service has. The argument is the database's
  * address. Prints its own address.
  */
 const app = Fastify();

@@ -8,7 +8,7 @@ import type { Contestant } from "./contestants.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
 /**
- * The service's own dispatcher, as a contestant of race.ts.
+ * The service's own dispatcher, as a contestant of race.ts, which compares ways to send deliveries.
  * @param world a deployment whose endpoints are the receivers
  */
 export function ours(world: World, cipher: SecretCipher): Contestant {

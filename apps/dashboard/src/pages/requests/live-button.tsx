@@ -5,8 +5,8 @@ import { StatusMark } from "../../components/status.tsx";
 interface Live {
   readonly isLive: boolean;
   /**
-   * Why the live updates are paused: the reader pressed the button (`reader`) or has scrolled down (`scroll`), or the list
-   * does not show the newest rows alone (`page`). Undefined: they are not paused.
+   * Why the live updates are paused: the reader pressed the button (`reader`) or has scrolled down (`scroll`), or the page
+   * shows older rows or one row's panel (`page`). Undefined: they are not paused.
    */
   readonly pausedBy: "reader" | "scroll" | "page" | undefined;
   readonly toggle: () => void;

@@ -18,7 +18,10 @@ interface HeldDialogProps {
   readonly onClose: () => void;
 }
 
-/** A dialog that asks what to do with held deliveries: send, drop or keep them. */
+/**
+ * A dialog that asks what to do with held deliveries: send, drop or keep them. Deliveries of a paused webhook are held. They
+ * stay held after the pause, until somebody decides.
+ */
 export function HeldDialog(props: HeldDialogProps) {
   const { isPaused, isOpen, onClose } = props;
   const { held, total, isPending, keep, drop, send } = useHeld(props);

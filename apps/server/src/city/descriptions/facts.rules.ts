@@ -3,8 +3,9 @@ import { FactIssue, readFactValue } from "./fact-values.rules.ts";
 import type { Described } from "./published-facts.rules.ts";
 
 /*
- * Reads the facts of sources from their feeds, and changes and checks the facts of the operator. `said` names what sources
- * give, `own` what the operator has set.
+ * Facts describe a system and its things for GBFS: the system's time zone, a vehicle type's range, a pricing plan's prices.
+ * This file reads the facts of sources from their feeds, and changes and checks the facts of the operator. `said` names what
+ * sources give, `own` what the operator has set, `published` what readers get of both.
  */
 
 /** The content of a source's descriptive feed, in canonical form. */
