@@ -5,7 +5,8 @@ import { describe, describedAll, describedSystem, describedTypesEver } from "./s
 
 /*
  * Describes the made-up city for GBFS: all of it for the demo, so that trip planners can be tested against it; its vehicle
- * types and regions for sandboxes; its vehicle types for `bikeshare simulate`.
+ * types and regions for sandboxes; its vehicle types for `bikeshare simulate`. The system itself and its geofencing zones exist
+ * once, so they have the empty id. `own` are the facts that the operator has set.
  */
 
 /** The time zone of the land nearest to the made-up city, which lies in the North Sea. */
@@ -99,6 +100,7 @@ export async function describeRegions(context: ActorContext, systemId: string, c
 /** Describes the vehicle types of the made-up city and their prices, unless the types are described already. */
 export async function describeDemoTypes(context: ActorContext, systemId: string): Promise<void> {
   const types = await describedTypesEver(context.db, systemId);
+  // A type that only bikes name is in `types`, too, but without a propulsion type.
   const isDescribed = (id: string) =>
     types.some((type) => type.id === id && type.published.propulsion_type !== undefined);
   if (Object.keys(vehicleTypes).every(isDescribed)) return;
@@ -106,10 +108,7 @@ export async function describeDemoTypes(context: ActorContext, systemId: string)
   await describeNew(context, systemId, "vehicle_type", vehicleTypes);
 }
 
-/**
- * Describes things of a kind, except those of which the operator has described something (`own`). The system and its
- * geofencing zones have the empty id.
- */
+/** Describes things of a kind, except those of which the operator has described something. @param things by id */
 async function describeNew<Kind extends FactKind>(
   context: ActorContext,
   systemId: string,

@@ -1,7 +1,10 @@
 import type { FactKind, FactsOf } from "@bikeshare/contract";
 
+// A fact is something that GBFS publishes of a thing, such as the name of the system or the price of a plan. The operator and
+// sources (feeds) give facts.
+
 /** The origin of a fact. */
-type FactSource = "operator" | "source" | "default";
+type FactOrigin = "operator" | "source" | "default";
 
 /** The facts of one thing. Each is the operator's value, else the first source's, else a default. */
 export interface Described<Kind extends FactKind = FactKind> {
@@ -11,7 +14,7 @@ export interface Described<Kind extends FactKind = FactKind> {
   /** The facts that the operator has set. */
   readonly own: FactsOf<Kind>;
   /** The origin of each published fact. */
-  readonly from: { readonly [Name in keyof FactsOf<Kind>]?: FactSource };
+  readonly from: { readonly [Name in keyof FactsOf<Kind>]?: FactOrigin };
 }
 
 /** Values of facts by name. */
@@ -27,19 +30,19 @@ export function mergeFacts<Kind extends FactKind>(
   said: readonly FactsOf<Kind>[],
   defaults?: FactsOf<Kind>,
 ): Described<Kind> {
-  const levels: readonly (readonly [FactSource, Values])[] = [
+  const levels: readonly (readonly [FactOrigin, Values])[] = [
     ["operator", own ?? {}],
     ...said.map((values) => ["source", values] as const),
     ["default", defaults ?? {}],
   ];
   const published: Record<string, unknown> = {};
-  const from: Record<string, FactSource> = {};
+  const from: Record<string, FactOrigin> = {};
   // Each level adds the facts that no earlier level has, including fields that only sources have.
-  for (const [source, values] of levels) {
+  for (const [origin, values] of levels) {
     for (const [name, value] of Object.entries(values)) {
       if (value === undefined || name in published) continue;
       published[name] = value;
-      from[name] = source;
+      from[name] = origin;
     }
   }
   return { id, published, own: own ?? {}, from } as Described<Kind>;

@@ -8,6 +8,7 @@ import { statement } from "../../storage/db/statement.ts";
  * rides name, and the facts that sources give of one station or bike.
  */
 
+// Makes sure that the system has the row that `lockSystem` locks, even before anybody describes it.
 const insertSystem = statement(
   "descriptions.insertSystem",
   `insert into descriptions (system_id, kind, id, content, set_at) values ($1, 'system', '', '{}', $2)
@@ -16,7 +17,7 @@ const insertSystem = statement(
 
 const lockSystem = statement(
   "descriptions.lockSystem",
-  "select content from descriptions where system_id = $1 and kind = 'system' and id = '' for update",
+  "select from descriptions where system_id = $1 and kind = 'system' and id = '' for update",
 );
 
 const find = statement(
@@ -55,11 +56,11 @@ export interface OwnDescription<Kind extends FactKind> {
 
 /**
  * Locks the operator's descriptions of a system until the transaction ends. Descriptions refer to each other, so only
- * one changes at a time. @returns the operator's facts of the system itself
+ * one changes at a time. The lock of all is the row of the system itself.
  */
-export async function lockDescriptions(tx: Transaction, systemId: string, now: Date): Promise<FactsOf<"system">> {
+export async function lockDescriptions(tx: Transaction, systemId: string, now: Date): Promise<void> {
   await tx.query(insertSystem, [systemId, now]);
-  return oneRow(await tx.query<OwnDescription<"system">>(lockSystem, [systemId])).content;
+  await tx.query(lockSystem, [systemId]);
 }
 
 /** Returns the operator's facts of a thing; undefined: there are none. */
@@ -123,6 +124,7 @@ const regionUsed = statement(
 );
 
 // Steps through an index from each type to the next: the cost depends on the number of types, not of rows.
+// After the last type the step is null, which ends the recursion.
 const distinctTypes = (table: "bikes" | "rides") => `
   (with recursive step (id) as (
      (select vehicle_type_id from ${table} where system_id = $1 and vehicle_type_id is not null

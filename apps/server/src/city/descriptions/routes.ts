@@ -58,23 +58,23 @@ export function factRoutes(context: CommandContext & { readonly db: Database }):
   const acting = ({ request }: Call) => ({ ...context, actor: `key:${callerOf(request).key.id}` });
   const read = async <Kind extends FactKind>(kind: Kind, call: Call, id: string) => ({
     status: 200 as const,
-    body: wireOf(kind, await describedOne(db, systemOf(call), kind, id)),
+    body: resourceOf(kind, await describedOne(db, systemOf(call), kind, id)),
   });
   const set = async <Kind extends FactKind>(kind: Kind, call: Changing<Kind>, id: string) => {
     const answer = await withIdempotency(context, repeatableRequest(call.request), async (tx) => {
       const described = await describe({ ...acting(call), db: tx }, systemOf(call), kind, id, call.body);
-      return { status: 200, body: JSON.stringify(wireOf(kind, described)) };
+      return { status: 200, body: JSON.stringify(resourceOf(kind, described)) };
     });
     markReplay(call.reply, answer);
     return { status: 200 as const, body: jsonBody<DescribedFacts<Kind>>(answer.body) };
   };
 
-  // `single`: a kind that a system has once. `many`: one thing of a kind by its id. `listed`: also the list of all.
-  const single = <Kind extends FactKind>(kind: Kind) => ({
+  // `once`: a kind that a system has once. `byId`: one thing of a kind by its id. `listed`: also the list of all.
+  const once = <Kind extends FactKind>(kind: Kind) => ({
     get: (call: Call) => read(kind, call, ""),
     set: (call: Changing<Kind>) => set(kind, call, ""),
   });
-  const many = <Kind extends FactKind>(kind: Kind) => ({
+  const byId = <Kind extends FactKind>(kind: Kind) => ({
     get: (call: CallOfOne) => read(kind, call, call.params.id),
     set: (call: CallOfOne & Changing<Kind>) => set(kind, call, call.params.id),
     remove: async (call: CallOfOne) => {
@@ -88,24 +88,24 @@ export function factRoutes(context: CommandContext & { readonly db: Database }):
     all = (systemId: string): Promise<Described<Kind>[]> => describedAll(db, systemId, kind),
   ) => ({
     list: async (call: Call) => {
-      const data = (await all(systemOf(call))).map((described) => wireOf(kind, described));
+      const data = (await all(systemOf(call))).map((described) => resourceOf(kind, described));
       return { status: 200 as const, body: { data } };
     },
-    ...many(kind),
+    ...byId(kind),
   });
   return {
-    system: single("system"),
+    system: once("system"),
     vehicleTypes: listed("vehicle_type", (systemId) => describedTypesEver(db, systemId)),
     regions: listed("region"),
     pricingPlans: listed("pricing_plan"),
-    stationFacts: many("station"),
-    bikeFacts: many("bike"),
-    geofencingZones: single("geofencing_zones"),
+    stationFacts: byId("station"),
+    bikeFacts: byId("bike"),
+    geofencingZones: once("geofencing_zones"),
   };
 }
 
-/** Returns the fields that the contract lists. A source may also give GBFS fields that the operator cannot set. */
-function wireOf<Kind extends FactKind>(
+/** Returns a thing as the interface shows it: the fields that the contract lists. A source may also give GBFS fields that the operator cannot set. */
+function resourceOf<Kind extends FactKind>(
   kind: Kind,
   { id, published, own, from }: Described<Kind>,
 ): DescribedFacts<Kind> {

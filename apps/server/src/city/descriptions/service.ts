@@ -40,7 +40,8 @@ export { findDescriptionsState as descriptionsState } from "./queries.ts";
 
 // Facts describe a system and its vehicle types, regions, prices, zones, stations and bikes for GBFS. The operator and the
 // sources give them; the operator's take precedence. `own` names the operator's facts, `said` those of sources. The code
-// calls whatever has facts a thing: the system, a vehicle type, a station.
+// calls whatever has facts a thing: the system, a vehicle type, a station. The system and its geofencing zones exist once, so
+// they have the empty id.
 
 /** Facts that readers need. GBFS publishes a default for a missing one, so the operator is asked to set it. */
 const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const;
@@ -156,7 +157,7 @@ async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Prom
     case "region":
       return findUsedRegions(db, systemId);
     case "geofencing_zones":
-      return [""]; // a system has its zones once, with the empty id
+      return [""]; // the id of a system's zones
     default:
       return [];
   }
@@ -184,6 +185,7 @@ export async function describedOne<Kind extends FactKind>(
 /** Returns a text that changes whenever a fact of a thing changes; `none` when nobody describes the thing. */
 export function versionOf({ published, own, from }: Described): string {
   if (Object.keys(published).length === 0) return "none";
+  // The two parts tell apart a value that the operator set from the same value of a source.
   const origins = from as Readonly<Record<string, string>>;
   const ofOthers = Object.entries(published).filter(([name]) => origins[name] !== "operator");
   return createHash("sha256")
@@ -206,7 +208,6 @@ async function requireVersion(
 /**
  * Changes the operator's facts of a thing, which take precedence over sources. Null removes a fact, an omitted fact
  * stays.
- * @param id empty for the system and for its zones
  * @param seen the version that the actor has seen; undefined: any version may be changed
  * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow or that contradicts another;
  * `not_found` for a station or bike that does not exist; `conflict` for another version. Nothing has changed then.
@@ -230,13 +231,14 @@ export function describe<Kind extends FactKind>(
       const own = applyChanges(kind, held, changes, language);
       await updateDescription(tx, systemId, kind, { id, content: own }, now);
       if ("name" in changes && kind === "system") await renameSystem(tx, systemId, nameOf(systemId, own));
+      // Checks what is published now, after the writes. An error undoes them, because it ends the transaction.
       const described = await describedOne(tx, systemId, kind, id);
       requireFitting(kind, described, await knownIds(tx, systemId));
       const subject = id === "" ? systemId : id;
       await insertActOf(context, tx, { systemId, action: `${kind}.described`, subject, detail: changes });
       return described;
     } catch (error) {
-      if (error instanceof FactIssue) throw refusal(error);
+      if (error instanceof FactIssue) throw errorOfIssue(error);
       throw error;
     }
   });
@@ -253,9 +255,9 @@ async function isDescribedOrUsed(tx: Transaction, systemId: string, kind: FactKi
 }
 
 /** Converts a rejected value to an error for the actor. */
-function refusal({ path, value, expected }: FactIssue) {
+function errorOfIssue({ path, value, expected }: FactIssue) {
   if (value === undefined) return serviceError("invalid_parameter", "factMissing", { name: path, expected });
-  const shown = JSON.stringify(value) ?? "nothing";
+  const shown = JSON.stringify(value);
   const text = shown.length > 200 ? `${shown.slice(0, 200)}…` : shown;
   return serviceError("invalid_parameter", "fact", { name: path, value: text, expected });
 }
