@@ -160,6 +160,7 @@ export async function lockRideBatch(
   const named = entries
     .flatMap(({ item }) => [item.start_station_id, item.end_station_id])
     .filter((id) => typeof id === "string");
+  // The database runs these statements in this order: as in every command, bikes are locked before rides.
   const [bikesOfRides, , rides, namedStations] = await Promise.all([
     findBikesOfRides(tx, systemId, ids),
     command.lockBikesOfRides(ids),
@@ -169,8 +170,8 @@ export async function lockRideBatch(
   // A ride that started after the look-up of bikes has a bike that is not locked: repeat the transaction.
   if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
   const storedEnds = [...rides.values()].flatMap((ride) => ride.end_station_id ?? []);
-  const more = storedEnds.filter((id) => !namedStations.has(id));
-  const stations = new Map([...namedStations, ...(await findNamedStations(tx, systemId, more))]);
+  const notFoundYet = storedEnds.filter((id) => !namedStations.has(id));
+  const stations = new Map([...namedStations, ...(await findNamedStations(tx, systemId, notFoundYet))]);
   return { rides, stations };
 }
 

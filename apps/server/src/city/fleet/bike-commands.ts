@@ -125,7 +125,8 @@ function locationsNamed({ tx, systemId }: FleetCommand, entries: readonly Indexe
 }
 
 /**
- * Tells whether a bike may stand at the station that an item names. If not, records that the item failed.
+ * Tells whether a bike may stand at the station that an item names. If not, records that the item failed. A bike of the
+ * operator may not stand at a feed's station, because the feed alone counts the bikes there.
  * @param bike undefined: a new bike
  */
 function mayStand(

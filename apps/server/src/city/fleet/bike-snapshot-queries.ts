@@ -26,6 +26,7 @@ const columns = columnsOfTable("bikes")
 const written = columns.and({ source_facts: arrayOf<string>("text") });
 
 const times = ["last_reported"];
+/** The columns of `BikeRow`, with times in milliseconds since 1970. `reported_at` is the time of the latest report. */
 const found = `${columns.without("last_reported").list()}, source_facts::text as source_facts, source, ride_id, reservation_id, ${selectMilliseconds(times)},
   (extract(epoch from greatest(reported_state_at, reported_position_at)) * 1000)::float8 as reported_at`;
 
@@ -47,6 +48,7 @@ const lockBikes = statement(
   `select ${found} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
+// `notice` asks once for all bikes whether any webhook endpoint wants them.
 const insertBikes = statement(
   "bikeSnapshot.insert",
   `with notice as materialized (select ${isSubscribed("bike.state_changed")} as is_wanted),

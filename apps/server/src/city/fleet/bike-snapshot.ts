@@ -150,12 +150,14 @@ async function write(command: FleetCommand, snapshot: BikeSnapshot, decided: Dec
   const { update, delete: deleted } = decided;
   if (update.length + deleted.length === 0) return 0;
   const idsOf = (rows: readonly BikeRow[]) => rows.map(({ id }) => id);
-  const updated = rowsOf(snapshot, idsOf(update));
-  const json = updated.length ? await updateFeedBikes(command, new Date(snapshot.at), updated) : [];
+  const rows = rowsOf(snapshot, idsOf(update));
+  const json = rows.length ? await updateFeedBikes(command, new Date(snapshot.at), rows) : [];
   if (deleted.length) await deleteFeedBikes(command, idsOf(deleted));
   command.count("bikes", -deleted.length);
-  const stationIds = [...update, ...deleted, ...updated].map(({ station_id: stationId }) => stationId);
+  // The stations where the bikes were, and those where they are now.
+  const stationIds = [...update, ...deleted, ...rows].map(({ station_id: stationId }) => stationId);
   command.bikesWritten(stationIds, json);
+  // `decideBike` updates a reserved bike only when it cannot be ridden any more.
   const lost = update.flatMap((row) => (row.reservation_id === null ? [] : [{ row, id: row.reservation_id }]));
   for (const { row } of lost) {
     // A reserved bike that cannot be ridden is no longer reserved at its station, but is not available either.

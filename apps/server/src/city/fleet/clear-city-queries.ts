@@ -3,6 +3,8 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { forgetDeleted } from "../history/changes-sql-fragments.ts";
 
+// The statements that empty the city of a sandbox, before it gets another one or when nobody uses it.
+
 // Locks rows by id, as commands do. A deletion alone locks them as they lie in the table.
 const lockRows = (["bikes", "rides", "reservations", "stations", "rider_alerts"] as const).map((table) =>
   statement(
@@ -50,6 +52,7 @@ const deleteDerived = DERIVED.map((table) =>
   statement(`clearCity.${table}`, `delete from ${table} where system_id = $1`),
 );
 
+// `-infinity`: the state has not changed since `known_since`, at which the history begins.
 const beginHistory = statement(
   "history.beginAnew",
   "update stations set state_since = '-infinity', known_since = $2 where system_id = $1",

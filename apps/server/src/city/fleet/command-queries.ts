@@ -122,7 +122,8 @@ const lockCounted = statement(
 );
 
 // The lateral join counts the bikes of each station through an index, whatever the planner's statistics say. With a plain
-// join the planner sometimes reads every bike of the system for one batch.
+// join the planner sometimes reads every bike of the system for one batch. `by_type` is the JSON of the available bikes by
+// type. It is written as text, so that it can be compared with the stored one.
 const recount = statement(
   "fleet.recountStations",
   `with counts as materialized (

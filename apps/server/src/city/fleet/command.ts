@@ -91,67 +91,6 @@ function noEffects(): Effects {
   };
 }
 
-/**
- * Writes the counters of stations: recounts operated counters, and applies `shifts` to mirrored counters.
- * @returns whether there were any counters to recount or to shift
- * @throws TransactionConflict when a bike arrived at a removed station
- */
-async function writeCounters(
-  { tx, systemId, now }: Command,
-  stationIds: readonly string[],
-  shifts: readonly CounterShift[],
-  arrivals: ReadonlySet<string>,
-): Promise<boolean> {
-  const shiftedIds = [...new Set(shifts.map(({ stationId }) => stationId))];
-  const { operated, mirrored, removed } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
-  // The station was removed after the command read it: repeat the transaction, so that it reads the station again.
-  if (removed.some((id) => arrivals.has(id))) throw new TransactionConflict();
-  if (operated.length > 0) updateCounters(tx, systemId, now, operated);
-  const mirroredShifts = shifts.filter(({ stationId }) => mirrored.has(stationId));
-  if (mirroredShifts.length > 0) updateCountersBy(tx, systemId, now, mirroredShifts);
-  return operated.length + mirroredShifts.length > 0;
-}
-
-/**
- * Writes a command's events and notices, notifies listeners, and finally updates the stored counts (`city/counts`) in one
- * random slot.
- */
-function writeEffects(command: Command, { events, channels, counts }: Effects): void {
-  const { tx, systemId, ids } = command;
-  recordEvents(tx, command, events);
-  for (const channel of channels) tx.notify(channel, systemId);
-  const { rideStarts, correctedStarts } = counts;
-  if (counts.bikes === 0 && counts.stations === 0 && rideStarts.length + correctedStarts.length === 0) return;
-  const slot = pickSlot(() => ids.random());
-  countRows(tx, systemId, "bikes", slot, counts.bikes);
-  countRides(tx, systemId, slot, { inserted: rideStarts, corrected: correctedStarts });
-  countRows(tx, systemId, "stations", slot, counts.stations);
-}
-
-/** A bike as it is stored, and as the command has changed it since. */
-interface ChangedBike {
-  readonly before: BikeState;
-  readonly after: BikeState;
-}
-
-/** Returns the bikes whose changes are still to be written. */
-function changedBikes({ held, bikes }: Effects): ChangedBike[] {
-  return [...held].flatMap(([id, before]) => {
-    const after = bikes.get(id);
-    return after === undefined || after === before ? [] : [{ before, after }];
-  });
-}
-
-/**
- * Returns a changed bike with its public id. The bike gets a new one if it has none, and after each ride, so that nobody can
- * follow it from ride to ride.
- */
-function withPublicId({ before, after }: ChangedBike, ids: Ids): BikeState {
-  const isBack = before.ride_id !== null && after.ride_id === null;
-  const publicId = isBack || before.public_id === null ? newPublicId(ids) : before.public_id;
-  return { ...after, public_id: publicId };
-}
-
 /** The order in which all commands lock kinds of rows, and rows of one kind by id, so that two commands cannot deadlock. */
 const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations", "alerts"] as const;
 type Lockable = (typeof LOCK_ORDER)[number];
@@ -247,7 +186,7 @@ export class FleetCommand implements Command {
     for (const bike of locked) if (!this.bikes.has(bike.id)) this.#hold(bike);
   }
 
-  /** Adds a locked bike that the command has not changed yet. */
+  /** Notes a locked bike as it is stored: the command has not changed it, or has just written its changes. */
   #hold(bike: BikeState): void {
     this.#effects.held.set(bike.id, bike);
     this.#effects.bikes.set(bike.id, bike);
@@ -444,35 +383,37 @@ export class FleetCommand implements Command {
   async #writeChangedBikes(): Promise<void> {
     const changed = changedBikes(this.#effects);
     if (changed.length === 0) return;
-    const logs = changed.map((change) => this.#logOf(change));
-    const rows = changed.map((change, index) => {
-      const last = logs[index]?.events.at(-1);
-      const row = withPublicId(change, this.ids);
-      return last === undefined ? row : { ...row, last_event: JSON.stringify(last) };
+    const logged = changed.map((change) => ({ ...change, ...this.#logOf(change) }));
+    const writes = logged.map(({ before, after, events, positions }) => {
+      const row = withPublicId({ before, after }, this.ids);
+      const last = events.at(-1);
+      const written = last === undefined ? row : { ...row, last_event: JSON.stringify(last) };
+      return {
+        before,
+        row: written,
+        entries: [...events, ...positions].map((entry) => ({ ...entry, bike_id: row.id })),
+      };
     });
-    const logged = logs.flatMap(({ events, positions }, index) =>
-      [...events, ...positions].map((event) => ({ ...event, bike_id: rows[index]?.id ?? "" })),
-    );
-    const written = updateBikes(this.tx, this.systemId, this.now, rows, logged);
-    const retired = changed.flatMap(({ before: { id, public_id: publicId } }, index) =>
-      publicId === null || publicId === rows[index]?.public_id ? [] : [{ publicId, bikeId: id }],
+    const rows = writes.map(({ row }) => row);
+    const entries = writes.flatMap((write) => write.entries);
+    const stateChanges = updateBikes(this.tx, this.systemId, this.now, rows, entries);
+    const retired = writes.flatMap(({ before: { id, public_id: publicId }, row }) =>
+      publicId === null || publicId === row.public_id ? [] : [{ publicId, bikeId: id }],
     );
     if (retired.length > 0) retirePublicIds(this.tx, this.systemId, this.now, retired);
     for (const { before, after } of changed) {
       const vehicleTypeId = before.vehicle_type_id;
       for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
     }
-    for (const row of rows) {
-      this.#effects.held.set(row.id, row);
-      this.#effects.bikes.set(row.id, row);
-    }
+    for (const row of rows) this.#hold(row);
     this.#effects.causes.clear();
     for (const { before, after } of changed)
       if (after.station_id !== null && after.station_id !== before.station_id)
         this.#effects.arrivals.add(after.station_id);
     const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
     this.recountStations(touched.filter((id) => id !== null));
-    this.bikesWritten([], await written);
+    // Without stations, which are collected already: `#writeCounters` reads them while this waits.
+    this.bikesWritten([], await stateChanges);
   }
 
   /** Returns the vehicle events and positions to log for a changed bike. */
@@ -528,4 +469,65 @@ export class FleetCommand implements Command {
     const rows = await lock(this.tx, this.systemId, [...new Set(ids)]);
     return new Map(rows.map((row) => [row.id, row]));
   }
+}
+
+/**
+ * Writes the counters of stations: recounts operated counters, and applies `shifts` to mirrored counters.
+ * @returns whether there were any counters to recount or to shift
+ * @throws TransactionConflict when a bike arrived at a removed station
+ */
+async function writeCounters(
+  { tx, systemId, now }: Command,
+  stationIds: readonly string[],
+  shifts: readonly CounterShift[],
+  arrivals: ReadonlySet<string>,
+): Promise<boolean> {
+  const shiftedIds = [...new Set(shifts.map(({ stationId }) => stationId))];
+  const { operated, mirrored, removed } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
+  // The station was removed after the command read it: repeat the transaction, so that it reads the station again.
+  if (removed.some((id) => arrivals.has(id))) throw new TransactionConflict();
+  if (operated.length > 0) updateCounters(tx, systemId, now, operated);
+  const mirroredShifts = shifts.filter(({ stationId }) => mirrored.has(stationId));
+  if (mirroredShifts.length > 0) updateCountersBy(tx, systemId, now, mirroredShifts);
+  return operated.length + mirroredShifts.length > 0;
+}
+
+/**
+ * Writes a command's events and notices, notifies listeners, and finally updates the stored counts (`city/counts`) in one
+ * random slot.
+ */
+function writeEffects(command: Command, { events, channels, counts }: Effects): void {
+  const { tx, systemId, ids } = command;
+  recordEvents(tx, command, events);
+  for (const channel of channels) tx.notify(channel, systemId);
+  const { rideStarts, correctedStarts } = counts;
+  if (counts.bikes === 0 && counts.stations === 0 && rideStarts.length + correctedStarts.length === 0) return;
+  const slot = pickSlot(() => ids.random());
+  countRows(tx, systemId, "bikes", slot, counts.bikes);
+  countRides(tx, systemId, slot, { inserted: rideStarts, corrected: correctedStarts });
+  countRows(tx, systemId, "stations", slot, counts.stations);
+}
+
+/** A bike as it is stored, and as the command has changed it since. */
+interface ChangedBike {
+  readonly before: BikeState;
+  readonly after: BikeState;
+}
+
+/** Returns the bikes whose changes are still to be written. */
+function changedBikes({ held, bikes }: Effects): ChangedBike[] {
+  return [...held].flatMap(([id, before]) => {
+    const after = bikes.get(id);
+    return after === undefined || after === before ? [] : [{ before, after }];
+  });
+}
+
+/**
+ * Returns a changed bike with its public id. The bike gets a new one if it has none, and after each ride, so that nobody can
+ * follow it from ride to ride.
+ */
+function withPublicId({ before, after }: ChangedBike, ids: Ids): BikeState {
+  const isBack = before.ride_id !== null && after.ride_id === null;
+  const publicId = isBack || before.public_id === null ? newPublicId(ids) : before.public_id;
+  return { ...after, public_id: publicId };
 }

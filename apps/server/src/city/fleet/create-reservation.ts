@@ -55,6 +55,7 @@ export function createReservation(context: CommandContext, call: CreateReservati
   return runCommand(context, call.systemId, async (command) => {
     let waitFor: readonly string[] = [];
     for (let attempt = 0; attempt <= MAX_RETRIES; attempt++) {
+      // `attempt` undoes a step that returns undefined, so the locks of this attempt do not last while it waits for others.
       const outcome = await command.attempt(async () => {
         const [reserved] = await reserve(command, [call], waitFor);
         return reserved === "run-alone" ? undefined : reserved;
@@ -113,7 +114,7 @@ async function reserve(
     }
     const { reservation, bike } = decision;
     const json = written.get(reservation.id);
-    // The rider has an active reservation after all. The bike is written as reserved already; the command's end undoes that.
+    // The insertion left the reservation out: its rider has an active one after all. The bike is written as reserved already; the command's end undoes that.
     if (json === undefined) {
       command.setBike(bike);
       return { error: serviceError("rider_has_active_reservation") };

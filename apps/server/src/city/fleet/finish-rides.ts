@@ -168,6 +168,7 @@ function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finis
   if (ride === undefined) return undefined;
   const bike = bikeOn(ride, batch);
   const isSeen = bike !== undefined && (datedLocation(bike).at ?? 0) > ride.started_at.getTime();
+  // By the operator's clock the ride may begin later than now. It must not end before it begins.
   const endedAt = new Date(Math.max(now.getTime(), ride.started_at.getTime()));
   const ended: EndedRide = {
     ...ride,

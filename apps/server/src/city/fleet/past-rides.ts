@@ -250,6 +250,7 @@ export function correctRides(
     items,
     async (command, { items: readable, results }) => {
       const locked = await lockRideBatch(command, readable);
+      // A copy, because each decision replaces its ride in `locked.rides`.
       const stored = new Map(locked.rides);
       const batch = { command, results, ...locked, others: await listNewOverlaps(command, locked.rides, readable) };
       const corrected = new Map<string, RideState>();

@@ -90,7 +90,8 @@ const end = statement(
    from (select e.*, held.expires_at <= $2::timestamptz as overdue
          from ${outcomeColumns.unnest(3, "e")}
          join reservations held on held.system_id = $1 and held.id = e.id) as e
-   -- Checks the present row again: a reservation whose bike a feed has deleted may have been extended meanwhile.
+   -- Checks the present row again. The lock of the bike keeps others from changing the reservation, but a feed may have
+   -- deleted the bike. Then the reservation may have been extended meanwhile.
    where r.system_id = $1 and r.id = e.id and r.status = 'active'
      and ((overdue and r.expires_at <= $2::timestamptz) or (not overdue and e.status <> 'expired'))
    returning r.id, r.partner_id, r.bike_id, r.status, r.created_at, r.expires_at, ${json}`,

@@ -31,6 +31,8 @@ import {
 
 /*
  * Writes past rides of imports in bulk, tries what an import would write, and deletes the rides of an import that is undone.
+ * Each also updates the stored counts of rides. A count is spread over several rows (slots), so that writers do not wait for
+ * each other.
  */
 
 /** A ride that had ended before the service learned of it, as it is written in bulk. */
@@ -72,7 +74,7 @@ export interface PastRideBatch {
 
 /** The `row` and the `startedAt` (milliseconds since 1970) of each ride of a batch, in the order of its lines. */
 export interface RideMarks {
-  readonly rows: ArrayLike<number>;
+  readonly rowNumbers: ArrayLike<number>;
   readonly starts: Iterable<number>;
 }
 
@@ -153,11 +155,11 @@ const NOTHING_HELD: HeldRides = { differing: [], sameImports: [] };
 async function describeWritten(batch: PastRideBatch, created: number, held: HeldRides): Promise<PastRidesWritten> {
   const unchanged = batch.rows - created - held.differing.length;
   if (held.differing.length === 0) return { created, unchanged, differing: [] };
-  const { rows } = await batch.marks();
+  const { rowNumbers } = await batch.marks();
   return {
     created,
     unchanged,
-    differing: held.differing.map((ride) => ({ ...ride, row: rows[ride.number - 1] ?? 0 })),
+    differing: held.differing.map((ride) => ({ ...ride, row: rowNumbers[ride.number - 1] ?? 0 })),
   };
 }
 
@@ -206,7 +208,7 @@ function text(value: string | null): string {
 /** Returns a batch of rides that are in memory. */
 export function batchOf(origin: RideOrigin, rides: readonly PastRide[]): PastRideBatch {
   const lines = Buffer.from(rides.map(pastRideLines(origin)).join(""));
-  const marks = { rows: rides.map(({ row }) => row), starts: rides.map(({ startedAt }) => startedAt) };
+  const marks = { rowNumbers: rides.map(({ row }) => row), starts: rides.map(({ startedAt }) => startedAt) };
   return { rows: rides.length, lines: () => Readable.from([lines]), marks: () => Promise.resolve(marks) };
 }
 

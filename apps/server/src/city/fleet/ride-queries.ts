@@ -140,6 +140,7 @@ export async function findHeldRides(
   return readHeldRides(await tx.query<HeldRow>(text, [systemId, importId]));
 }
 
+/** A row of `heldPastRides`: a past ride that differs, or (without a number and an id) an import that wrote equal rides. */
 interface HeldRow {
   readonly number: number | null;
   readonly id: string | null;
@@ -364,7 +365,7 @@ export interface RideState extends RowOf<typeof columns> {
 }
 
 // The lateral join locks the rides in the order of their ids, each by the primary key. With `id = any(…)` the planner
-// reads every ride of the system while it has no statistics of a new table.
+// reads every ride of the system while it has no statistics of a new table. `collate "C"` is the order of the column `id`.
 const lock = statement(
   "fleet.lockRides",
   `select ride.* from (select id from unnest($2::text[]) as given(id) order by id collate "C") as wanted

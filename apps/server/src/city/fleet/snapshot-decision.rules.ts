@@ -15,7 +15,8 @@ import {
   statusFields,
 } from "./station.rules.ts";
 
-// Decides how a snapshot of a feed changes one bike (`decideBike`) or one station (`decideStation`).
+// Decides how a snapshot of a feed changes one bike (`decideBike`) or one station (`decideStation`). A feed gives a station in
+// two parts, information and status. A part that arrives before the other is stored apart, and waits for it.
 
 /** A feed's report of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
 export interface VehicleReport {
@@ -174,6 +175,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   const times = context.timesAfter;
   const parts = mergeParts(heldParts(context, ours, waiting), context.incoming.get(id) ?? {});
   const joined = joinParts(parts, times.status, ours, context.stationStaleAfterMs);
+  // A station that its source no longer lists (given up) may be taken over by another source.
   const isOwnedByOther = row !== undefined && ours === undefined && !isGivenUp(row);
   if (joined === undefined || isOwnedByOther) return waitingDecision(id, parts, times, waiting, isOwnedByOther);
 
@@ -187,6 +189,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   const write: StationWrite = { id, ...described, ...asOf, visible };
   if (row === undefined) return { kind: "create", id, row: write, drop };
   if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
+  // A placeholder was never in service, so partners see no change of its status.
   const change =
     !isPlaceholder(row) && row.status !== joined.status
       ? { stationId: id, from: row.status, to: joined.status }
@@ -195,7 +198,10 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   return { kind: "update", id, row: write, removed, change, drop };
 }
 
-/** Returns the parts known before the snapshot: from the station's row, or from the waiting parts. */
+/**
+ * Returns the parts known before the snapshot: from the station's row, or from the waiting parts. A time that is null there is
+ * that of the newest snapshot (`storedAsOf`).
+ */
 function heldParts(
   context: SnapshotContext,
   ours: StationRow | undefined,

@@ -63,6 +63,7 @@ async function start(
       started.push(ride);
     } else results.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
   }
+  // Comes before the bikes change, because it reads their reservations.
   await fulfilReservations(command, started);
   for (const ride of started) {
     const { id, bike_id: bikeId, started_at: occurredAt } = ride;

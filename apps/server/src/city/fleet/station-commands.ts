@@ -53,6 +53,7 @@ export function upsertStations(
       }
       if (held?.status === "removed") return refuse("invalid_parameter", "removedStation");
       const given = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
+      // The next snapshot would overwrite a change of a feed's station.
       if (held !== undefined && isOfFeed(held)) {
         if (isSame(held, { ...held, ...given })) return held;
         return refuse("invalid_parameter", "feedStation", { id: held.id, source: held.source });

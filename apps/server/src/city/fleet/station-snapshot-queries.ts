@@ -12,7 +12,9 @@ import type { JoinedStation, KnownStationStatus, StationInformation } from "./st
 /*
  * The statements that write a snapshot of a source's stations (`station-snapshot.ts`). Counters of new stations are
  * mirrored: they are what the feed says. A part (information or status) of a station that is not listed waits in
- * `gbfs_pending_station_parts`.
+ * `gbfs_pending_station_parts`. `CHANGED` gives a row a new position in the order of changes, which clients follow.
+ * `recordInserted` and `recordUpdated` write the history of stations: `known_since` is its beginning, and `state_since` is the
+ * time of the latest change of state (`-infinity`: none since the beginning).
  */
 
 /** A station's row, which a snapshot is compared with. Instants in milliseconds since 1970. */

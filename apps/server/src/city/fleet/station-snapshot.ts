@@ -208,6 +208,7 @@ async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Ta
   const { source } = plan.snapshot;
   const taken: string[] = [];
   for (const ids of chunksOf(plan.creations)) {
+    // Without rows, because the plan found that none exists.
     const decisions = await decide(command, plan, ids, new Map());
     const rows = decisions.flatMap((decision) => (decision.kind === "create" ? [decision.row] : []));
     const origin = originOf(command, plan);

@@ -2,6 +2,7 @@ import type { Station } from "@bikeshare/contract";
 import { ABSENT_SNAPSHOTS_UNTIL_OFFLINE, type StationState, stationState } from "@bikeshare/rules";
 
 // Joins the two parts of a station that a feed sends separately (information and status), and derives the station's state.
+// Also limits the stations of a source.
 
 /** A source's description of a station: GBFS's `station_information`. */
 export interface StationInformation {
@@ -149,7 +150,10 @@ export interface StationParts {
   readonly status?: Part<KnownStationStatus> | undefined;
 }
 
-/** The two newest snapshots of a feed, by their `last_updated` in milliseconds since 1970. */
+/**
+ * The two newest snapshots of a feed, by their `last_updated` in milliseconds since 1970. Two are enough, because a station goes
+ * offline once two in a row lack it (`ABSENT_SNAPSHOTS_UNTIL_OFFLINE`).
+ */
 export interface SnapshotTimes {
   readonly latest: number;
   readonly before: number | undefined;
@@ -169,8 +173,8 @@ export function advance(times: SnapshotTimes | undefined, at: number): SnapshotT
   if (times === undefined) return { latest: at, before: undefined };
   const { latest, before } = times;
   if (at > latest) return { latest: at, before: latest };
-  const between = at < latest && (before === undefined || at > before);
-  return between ? { latest, before: at } : times;
+  const isSecondNewest = at < latest && (before === undefined || at > before);
+  return isSecondNewest ? { latest, before: at } : times;
 }
 
 /** Returns how many of the newest snapshots in a row lack a part that was last named at `asOf`; 2 at most. */

@@ -71,16 +71,18 @@ function lastEventOf({ last_event: json }: Pick<BikeState, "last_event">): Vehic
 export function vehicleEvents({ before, after, causes }: BikeChange, surroundings: EventSurroundings): VehicleEvent[] {
   const log = new EventLog(lastEventOf(before), after, surroundings);
   const causeOf = (...types: EventCause["type"][]) => causes.find(({ type }) => types.includes(type));
+  // A log that begins now does not have what ended before.
+  const isLogged = before.last_event !== null;
   // First the end of a ride, then the end of a reservation without a ride, then the start of a ride, then all other
   // changes of the state.
-  if (before.last_event !== null && before.ride_id !== null && before.ride_id !== after.ride_id) {
+  if (isLogged && before.ride_id !== null && before.ride_id !== after.ride_id) {
     const end = causeOf("trip_end", "trip_cancel");
     log.step("on_trip", end?.type ?? "trip_end", end, before.ride_id);
   }
   const start = after.ride_id !== null && after.ride_id !== before.ride_id ? causeOf("trip_start") : undefined;
   // The reservation stays, or the ride that starts fulfils it.
   const staysReserved = before.reservation_id === after.reservation_id || start !== undefined;
-  if (before.last_event !== null && before.reservation_id !== null && !staysReserved && log.state === "reserved")
+  if (isLogged && before.reservation_id !== null && !staysReserved && log.state === "reserved")
     log.step("reserved", "reservation_cancel", causeOf("reservation_cancel"));
   if (start !== undefined) {
     log.step(log.state === "reserved" ? "reserved" : "available", "trip_start", start, after.ride_id);

@@ -143,7 +143,7 @@ async function readMarks(file: FileHandle, position: number, rows: number): Prom
   const marks = new Float64Array(2 * rows);
   const { bytesRead } = await file.read(marks, 0, marks.byteLength, position);
   if (bytesRead < marks.byteLength) throw cutOff();
-  return { rows: marks.subarray(0, rows), starts: marks.subarray(rows) };
+  return { rowNumbers: marks.subarray(0, rows), starts: marks.subarray(rows) };
 }
 
 /** Bytes of one read. Too low: costs more calls. Too high: buffers fill the memory until the garbage collector runs. */
