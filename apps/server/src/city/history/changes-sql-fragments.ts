@@ -9,8 +9,8 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
  *   select id from written
  *
  * tools/statement-rules.ts refuses a statement that does not. `stations.state_since` is the time of a station's last
- * change; '-infinity': it has not changed since `known_since`, the beginning of its history. See
- * docs/decisions/history.md.
+ * change; '-infinity': it has not changed since `known_since`, the beginning of its history. All these times have whole
+ * milliseconds, hence the casts to `timestamptz(3)`. See docs/decisions/history.md.
  */
 
 /** The columns of `station_changes` that are a station's state. */
@@ -150,9 +150,9 @@ export function forgetDeleted(deleted: string): string {
 const SINCE = "case when st.state_since = '-infinity' then st.known_since else st.state_since end";
 
 // The state of a piece: from the station's row `st`, or from a change `c`.
-const OWN = `st.num_bikes_available as bikes, st.num_bikes_reserved as reserved, st.num_bikes_disabled as disabled,
+const STATE_OF_STATION = `st.num_bikes_available as bikes, st.num_bikes_reserved as reserved, st.num_bikes_disabled as disabled,
           st.num_docks_available as docks, st.status`;
-const CHANGED = `c.bikes, c.reserved, c.disabled, c.docks, ${statusOf("c")}`;
+const STATE_OF_CHANGE = `c.bikes, c.reserved, c.disabled, c.docks, ${statusOf("c")}`;
 
 const HOUR = "interval '1 hour'";
 
@@ -181,14 +181,14 @@ export function stationPieces(hours: string): string {
         group by numbered.run) as run
       cross join stations st
       cross join lateral (
-        select greatest(run.starts_at::timestamptz(3), ${SINCE}) as at, ${OWN}
+        select greatest(run.starts_at::timestamptz(3), ${SINCE}) as at, ${STATE_OF_STATION}
         where st.state_since <= run.starts_at and ${SINCE} < run.ends_at
         union all
-        (select run.starts_at::timestamptz(3), ${CHANGED}
+        (select run.starts_at::timestamptz(3), ${STATE_OF_CHANGE}
          from (${changeUntil("st.id", "run.starts_at")}) as c
          where st.state_since > run.starts_at)
         union all
-        select c.at, ${CHANGED}
+        select c.at, ${STATE_OF_CHANGE}
         from station_changes c
         where st.state_since > run.starts_at and c.system_id = $1 and c.station_id = st.id
           and c.at > run.starts_at and c.at < run.ends_at

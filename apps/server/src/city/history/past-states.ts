@@ -3,6 +3,8 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
 import { insertPastStates, type RecordedState } from "./queries.ts";
 import { insertMarksBetween } from "./sums-queries.ts";
 
+// Records the invented past of the demo's city, so that its history and sums do not begin empty.
+
 /** The invented state of a station with docks from an instant on, before the station was created here. */
 export interface PastState {
   readonly stationId: string;

@@ -48,6 +48,7 @@ export function stationsAt(
     // instant.
     if (!isWithinRetention(asked)) await refuseOutside(db, whose.systemId, asked);
     const rows = await listStationsAt(db, whose.systemId, instant, filters, startOf(request), fetchSize(request.limit));
+    // Null: no station was found.
     if (rows.rows === null) await refuseOutside(db, whose.systemId, asked);
     return toPage(request, rows, (json) => jsonField(json, "id"));
   });

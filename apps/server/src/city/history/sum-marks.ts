@@ -1,6 +1,8 @@
 import type { Transaction } from "../../storage/db/database.ts";
 import { insertOpenMark, insertSumMarks } from "./sums-queries.ts";
 
+// Whoever changes the past leaves marks here. A mark asks the background work of `sums.ts` to sum an hour again.
+
 const HOUR_MS = 3_600_000;
 
 /** Returns the hour (UTC) in which an instant lies. */
@@ -10,8 +12,8 @@ export function hourOf(instant: Date | number): Date {
 
 /**
  * Marks hours that lose rides, so that they are summed again: the hours of deleted rides, and the former end hours of
- * corrected rides. Call it in the transaction that changes the rides. The present hours of written rides need no mark,
- * because `findChangedHours` finds them.
+ * corrected rides. Call it in the transaction that changes the rides. The hours in which written rides start and end now need
+ * no mark, because `findChangedHours` finds them.
  */
 export function markHoursOfRides(
   tx: Pick<Transaction, "send">,

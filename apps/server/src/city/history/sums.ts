@@ -171,15 +171,10 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
       let isFull = false;
       if (!horizon.isUncertain && horizon.position > progress.position) {
         const read = { after: progress.position, before: horizon.position, limit: changedRides };
-        const { position, n, hours } = await findChangedHours(tx, systemId, read);
-        const kept = hours.filter((hour) => hour >= oldest);
-        const past = kept.filter((hour) => hour < next.next_hour);
-        await insertRideMarks(tx, systemId, past);
-        const flows = kept.filter((hour) => hour >= keptFrom(clock()));
-        await insertFlowMarks(tx, systemId, flows, flowTimes(now, timeZone));
-        next.position = position;
-        next.summed_from = earliest(next.summed_from, ...kept);
-        isFull = n >= changedRides;
+        const marked = await markWrittenRides(tx, next, read, { oldest, now });
+        next.position = marked.position;
+        next.summed_from = earliest(next.summed_from, ...marked.hours);
+        isFull = marked.n >= changedRides;
       }
       // Hours before `oldest` are never summed: readers would take them for hours without rides.
       if (since !== null) next.summed_from = earliest(next.summed_from, since < oldest ? oldest : since);
@@ -190,6 +185,26 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
     if (isMore === undefined) return false;
     if (!isMore || isOver()) return true;
   }
+}
+
+/**
+ * Marks the hours since `oldest` in which rides that were written between two positions start or end, and their days of flows.
+ * @returns the position and the number of the rides that were read, and these hours
+ */
+async function markWrittenRides(
+  tx: Transaction,
+  { system_id: systemId, next_hour: nextHour, time_zone: timeZone }: SumProgress,
+  read: Parameters<typeof findChangedHours>[2],
+  { oldest, now }: { readonly oldest: Date; readonly now: Date },
+) {
+  const { position, n, hours: all } = await findChangedHours(tx, systemId, read);
+  const hours = all.filter((hour) => hour >= oldest);
+  // The current hour needs no mark, because each run sums it.
+  const past = hours.filter((hour) => hour < nextHour);
+  await insertRideMarks(tx, systemId, past);
+  const ofFlows = hours.filter((hour) => hour >= keptFrom(now.getTime()));
+  await insertFlowMarks(tx, systemId, ofFlows, flowTimes(now, timeZone));
+  return { position, n, hours };
 }
 
 /** Returns the earliest of some instants. */

@@ -118,7 +118,7 @@ export function alternativesOf(
   };
 }
 
-/** Tells whether a page needs the numbers of each past day. */
+/** Tells whether a page needs the numbers of each past day. Those of a bike or station need them only to find changes. */
 export function needsDays(filters: RideFilters): boolean {
   return ownerOf(filters) === undefined || filters.updated_since !== undefined;
 }

@@ -96,8 +96,8 @@ export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayInde
    * Reads the days of a system, one read at a time. A failure makes lists slower, not wrong: the request itself meets the
    * same error and reports it.
    */
-  const learn = (systemId: string, system: System, isOld = false): Promise<void> => {
-    system.learning ??= learnDays(system, (known) => read(systemId, known), isOld)
+  const learn = (systemId: string, system: System, isRefresh = false): Promise<void> => {
+    system.learning ??= learnDays(system, (known) => read(systemId, known), isRefresh)
       .then(() => {
         system.at = clock();
         const numbers = () => systems.values().reduce((sum, each) => sum + numbersOf(each), 0);
@@ -132,21 +132,22 @@ function numbersOf({ days }: System): number {
 
 /**
  * Reads days until none has changed. Meanwhile `known` gives the days that were read so far.
- * @param isOld whether to read again the days with rides under way, whose end does not count as a change of the past, and
+ * @param isRefresh whether to read again the days with rides under way, whose end does not count as a change of the past, and
  *   the days whose changes may not have been counted
  */
 async function learnDays(
   system: System,
   read: (known: ReadonlyMap<number, number>) => Promise<ReadDays>,
-  isOld: boolean,
+  isRefresh: boolean,
 ): Promise<void> {
+  /** Forgets days, so that they are read again. @returns whether there were any */
   const forget = (isForgotten: (day: RideDay) => boolean) => {
     const { size } = system.days;
     for (const [from, { day }] of system.days) if (isForgotten(day)) system.days.delete(from);
     return system.days.size < size;
   };
   const uncounted = (system.known?.upto ?? 0) - UNCOUNTED_MS;
-  if (isOld) forget(({ from, isUnderWay }) => isUnderWay || from >= uncounted);
+  if (isRefresh) forget(({ from, isUnderWay }) => isUnderWay || from >= uncounted);
   for (;;) {
     const found = await read(new Map([...system.days].map(([from, { changes }]) => [from, changes])));
     const { upto, lateChanges, pastChanges, unnoted } = found;
@@ -285,7 +286,7 @@ interface KnownSystem {
   total: number;
   readonly hours: RideHours;
   /** Rides that started before the end of each hour. */
-  readonly upto: Float64Array;
+  readonly ridesUntil: Float64Array;
   readonly at: number;
 }
 
@@ -305,7 +306,7 @@ function createDepthIndex(options: {
     if (last !== undefined && now >= last && now - last < REFRESH_INTERVAL_MS) return;
     refreshedAt.set(systemId, now);
     read(systemId).then(
-      (hours) => systems.set(systemId, { total, hours, upto: runningSums(hours.n), at: now }),
+      (hours) => systems.set(systemId, { total, hours, ridesUntil: runningSums(hours.n), at: now }),
       // Without these numbers pages cost more, but are right. The request itself meets the same error and reports it.
       () => systems.delete(systemId),
     );
@@ -316,8 +317,8 @@ function createDepthIndex(options: {
       if (known === undefined) return undefined;
       // The number of rides that are older than the first of the page.
       const older = known.total - 1 - skip;
-      const index = older < 0 ? -1 : firstAbove(known.upto, older);
-      const [startsAt, rides] = [known.hours.startsAt[index], known.upto[index]];
+      const index = older < 0 ? -1 : firstAbove(known.ridesUntil, older);
+      const [startsAt, rides] = [known.hours.startsAt[index], known.ridesUntil[index]];
       if (startsAt === undefined || rides === undefined) return undefined;
       return { before: startsAt + HOUR_SECONDS, rides, skip: rides - 1 - older, pastChanges: known.hours.pastChanges };
     },

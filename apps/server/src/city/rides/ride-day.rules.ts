@@ -139,11 +139,11 @@ function countOfHours(
   const wanted = status === undefined ? undefined : STATUSES.indexOf(status as Status);
   let sum = 0;
   for (let at = 0; at < groups.length; at += WIDTH) {
-    const [hour = 0, is = 0, first = 0, last = 0, n = 0] = groups.subarray(at, at + WIDTH);
+    const [hour = 0, statusIndex = 0, first = 0, last = 0, n = 0] = groups.subarray(at, at + WIDTH);
     if (hour < begin || hour >= end) continue;
     // The status of these rides may have changed since the day was read.
-    if (STATUSES[is] === "started") return undefined;
-    if (wanted !== undefined && is !== wanted) continue;
+    if (STATUSES[statusIndex] === "started") return undefined;
+    if (wanted !== undefined && statusIndex !== wanted) continue;
     const changed = changedOf({ first, last }, since);
     if (changed === "some") return undefined;
     if (changed === "all") sum += n;
@@ -185,8 +185,8 @@ function ridesOfDay(
   const [begin, end] = [Math.floor((from - midnight) / HOUR_MS), Math.ceil((to - midnight) / HOUR_MS)];
   let sum = 0;
   for (let at = 0; at < groups.length; at += WIDTH) {
-    const [hour = 0, is = 0, , , n = 0] = groups.subarray(at, at + WIDTH);
-    if (hour >= begin && hour < end && (status === undefined || STATUSES[is] === status)) sum += n;
+    const [hour = 0, statusIndex = 0, , , n = 0] = groups.subarray(at, at + WIDTH);
+    if (hour >= begin && hour < end && (status === undefined || STATUSES[statusIndex] === status)) sum += n;
   }
   return sum;
 }
