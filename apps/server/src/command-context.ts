@@ -11,8 +11,8 @@ export interface CommandContext {
   readonly clock: () => number;
   readonly ids: Ids;
   /**
-   * The inputs that were answered before, for calls that share a transaction. Such inputs are locked like the others, but
-   * nothing is decided for them.
+   * For calls that share a transaction: which of them repeat an earlier call (its idempotency key), and so get its stored
+   * answer. Their inputs are locked like the others, but nothing is decided for them.
    */
   readonly answered?: AnsweredIndexes;
 }

@@ -7,6 +7,9 @@ import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } fro
 import { limitOption, listOf, option, readGivenId, textInLanguages, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
+// The commands `alerts`, which tell riders of closures and disturbances. Of a command's result, `--json` prints `object`;
+// people see tables and `notes`.
+
 /** Maximum rows of the list. Too high: the rows fill memory. */
 const MAX_LIMIT = 10_000;
 
@@ -72,6 +75,7 @@ async function timesOf(
 ): Promise<[Record<"start" | "end", string | undefined>] | undefined> {
   if (given.start === undefined && given.end === undefined) return undefined;
   const alert = await getAlert(db, systemId, id, new Date(clock()));
+  // An alert that has ended is opened anew, without its former times.
   const [time, ...others] = alert?.ended_at === null ? alert.times : [];
   const isWhole = given.start !== undefined && given.end !== undefined;
   if (others.length > 0 && !isWhole)

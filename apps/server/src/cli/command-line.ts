@@ -221,6 +221,7 @@ export async function createProgram(
     const { json = false, system } = program.opts();
     return (opened ??= open({ json, system }));
   };
+  // `run` gives each line of its file a program of its own, in the context of the whole run.
   const runCommand: RunCommand = async (args, context) => {
     const openLine = (given: GlobalOptions) => {
       rejectGlobalOptions(given);

@@ -17,7 +17,9 @@ import { type Columns, type Result, table } from "./output.ts";
 
 /*
  * Commands with which the operator describes things for GBFS: vehicle types, regions, pricing plans, zones, stations and
- * bikes. A description consists of facts, such as a name; they take precedence over those of a feed.
+ * bikes. A description consists of facts, such as a name; they take precedence over those of a feed. `own` and `published` are
+ * the facts that the operator has set and those that GBFS publishes. Of a command's result, `--json` prints `object`; people see
+ * `facts`, tables, texts and `notes`.
  */
 
 /** A kind of thing whose ids the operator chooses, such as a region. It has commands of its own. */
@@ -146,6 +148,7 @@ function registerSet(parent: ParentCommand, cli: OpenCli, kind: FactKind, verb: 
     .description(`${description}: facts take precedence over feeds, an empty value clears one`)
     .argument("<id>", "its id");
   addFactOptions(set, kind);
+  // Its arguments have no types, because `addFactOptions` adds the options in a loop.
   set.action((...[id]: readonly unknown[]) => {
     const changes = readFactOptions(kind, set.opts());
     return runOnSystem(cli(), async (context) => {

@@ -107,6 +107,7 @@ async function write(context: SystemContext, { out, ...content }: Wanted): Promi
       rows,
       bytes,
       sha256,
+      // Rides that the privacy level leaves out, and rides that name regions instead of stations. Null: it does neither.
       ...(left_out !== null && { "left out": left_out }),
       ...(merged !== null && { "named by regions": merged }),
       "as of": as_of,

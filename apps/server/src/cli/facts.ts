@@ -5,7 +5,8 @@ import type { ParentCommand } from "./context.ts";
 import { textInLanguages, UsageError } from "./options.ts";
 
 // Facts are the values that GBFS publishes of a system, station or another thing, such as its name. This file has the
-// command-line options that set facts, and the output of facts. Both follow from the contract's list of facts.
+// command-line options that set facts, and the output of facts. Both follow from the contract's list of facts. The origin of a
+// published fact is the operator, a source (a feed) or a default.
 
 /** Adds an option for each fact of a kind. An empty value removes the fact. */
 export function addFactOptions(command: ParentCommand, kind: FactKind): void {
@@ -40,11 +41,11 @@ export function describedJson({ id, published, own, from }: Described): object {
 
 /** Returns the published facts for people, each with its origin unless that is the operator. */
 export function describedFacts({ id, published, from }: Described, language: string): object {
-  const sources = from as Readonly<Record<string, string>>;
+  const origins = from as Readonly<Record<string, string>>;
   const lines = Object.entries<unknown>({ ...published }).map(([name, value]): [string, unknown] => {
     const text = valueText(value, language);
-    const source = sources[name] ?? "";
-    return [name, source === "operator" ? text : `${String(text)} (${source})`];
+    const origin = origins[name] ?? "";
+    return [name, origin === "operator" ? text : `${String(text)} (${origin})`];
   });
   return { ...(id === "" ? {} : { id }), ...Object.fromEntries<unknown>(lines) };
 }

@@ -11,7 +11,10 @@ import { registerFleetFacts } from "./descriptions.ts";
 import { limitOption, option, pastInstant, readValue, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/* The commands `stations`, `bikes` and `rides`, which read lists and end rides whose end was never reported. */
+/*
+ * The commands `stations`, `bikes` and `rides`, which read lists and end rides whose end was never reported. Of a command's
+ * result, `--json` prints `object`; people see tables and `notes`.
+ */
 
 /** Maximum rows of a list. Too high: the rows fill memory. Use the API to read everything. */
 const MAX_LIMIT = 10_000;

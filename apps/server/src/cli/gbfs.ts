@@ -26,7 +26,8 @@ import { localAddress } from "./serve.ts";
 
 /*
  * The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. `careForTables` updates PostgreSQL's
- * statistics after a command has written many rows.
+ * statistics after a command has written many rows. Of a command's result, `--json` prints `object`; people see `facts`, texts
+ * and `notes`.
  */
 
 const sourceOption = () =>

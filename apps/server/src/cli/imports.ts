@@ -18,7 +18,10 @@ import {
 import { option, sourceName } from "./options.ts";
 import { type Columns, PROGRESS_INTERVAL_MS, type Result, table } from "./output.ts";
 
-/* The commands `import trips`, `import list` and `import undo`. */
+/*
+ * The commands `import trips`, `import list` and `import undo`. Of a command's result, `--json` prints `object`; people see
+ * `facts`, tables and `notes`.
+ */
 
 const columns: Columns<ImportRow> = {
   id: "id",

@@ -27,6 +27,8 @@ import { limitOption, option, pastInstant, plainName, readValue, scopeList, Usag
 import { type Columns, type Result, table } from "./output.ts";
 import { heldNotes } from "./webhooks.ts";
 
+// The commands `partners` and `audit`. Of a command's result, `--json` prints `object`; people see `facts`, tables and `notes`.
+
 const reservationLimit = integer(1, MAX_RESERVATION_LIMIT);
 
 /** Registers `partners create`, `set`, `allow-keys`, `suspend`, `resume`, `remove`, `sandbox` and `list`. */

@@ -26,7 +26,9 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
       // Loaded here: the server would cost every other command 60 MB.
       const { serve } = await import("../runtime/serve.ts");
       const exit = (status: number) => process.exit(status);
+      // When a part of the service hangs, the process stops like on a signal. If that hangs, too, it is killed.
       const { untilHung, onHang } = createHangStop(killThisProcess);
+      // A signal during the start lets the start finish for some seconds, so that the service can be closed.
       const service = await startUnlessStopped(stopped, exit, () =>
         serve({
           config,

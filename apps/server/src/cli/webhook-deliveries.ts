@@ -38,6 +38,9 @@ import {
 } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
+// The commands `webhooks` about deliveries. Of a command's result, `--json` prints `object`; people see `facts`, tables, texts and
+// `notes`.
+
 /** Registers `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {
   registerTest(webhooks, cli);
