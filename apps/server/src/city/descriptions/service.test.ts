@@ -55,6 +55,9 @@ test("a system whose facts the operator removes is listed by its id again", asyn
   await describe(acting(), room.systemId, "system", "", { name: "Bysykkel" });
   expect((await systemsOf(room.db))[0]?.name).toBe("Bysykkel");
   expect(await removeDescription(acting(), room.systemId, "system", "")).toBe(true);
+  expect(await listActs(room.db, room.systemId, { limit: 1 })).toMatchObject([
+    { action: "system.removed", subject: room.systemId },
+  ]);
   expect((await systemsOf(room.db))[0]?.name).toBe(room.systemId);
   expect((await describedSystem(room.db, room.systemId))?.own).toEqual({});
 });

@@ -234,7 +234,7 @@ export function describe<Kind extends FactKind>(
       // Checks what is published now, after the writes. An error undoes them, because it ends the transaction.
       const described = await describedOne(tx, systemId, kind, id);
       requireFitting(kind, described, await knownIds(tx, systemId));
-      const subject = id === "" ? systemId : id;
+      const subject = subjectOf(systemId, id);
       await insertActOf(context, tx, { systemId, action: `${kind}.described`, subject, detail: changes });
       return described;
     } catch (error) {
@@ -297,9 +297,15 @@ export async function removeDescription(
     const { feeds } = await readSaid(tx, systemId, kind);
     const users = saidOfKind(kind, feeds).has(id) ? [] : await usersOf(tx, systemId, kind, id);
     if (users.length > 0) throw serviceError("invalid_parameter", "describedInUse", { id, users: users.join(" and ") });
-    await insertActOf(context, tx, { systemId, action: `${kind}.removed`, subject: id, detail: {} });
+    const subject = subjectOf(systemId, id);
+    await insertActOf(context, tx, { systemId, action: `${kind}.removed`, subject, detail: {} });
     return true;
   });
+}
+
+/** Returns the id by which the audit log names a thing: the system's for the system and its zones, whose id is empty. */
+function subjectOf(systemId: string, id: string): string {
+  return id === "" ? systemId : id;
 }
 
 /** Like `removeDescription`, but throws ServiceError `not_found` when there is nothing to remove. */
