@@ -58,21 +58,18 @@ interface Report {
 async function checkSystems(context: DeploymentContext): Promise<Result> {
   const { db, system: named } = context;
   const all = named === undefined ? (await systemsOf(db)).map((system) => system.system_id) : [];
-  const systems = all.length > 1 ? all : [await context.resolveSystem(db, named)];
+  const areMany = all.length > 1;
+  const systems = areMany ? all : [await context.resolveSystem(db, named)];
   const reports: Report[] = [];
-  for (const systemId of systems) reports.push(await checkSystem(context, systemId, all.length > 1));
+  for (const systemId of systems) reports.push(await checkSystem(context, systemId, areMany));
   const objects = reports.map(({ object }) => object);
-  const [first] = objects;
+  const [only] = areMany ? [] : objects;
   const rows = objects.flatMap(({ system, invariants }) => invariants.map((invariant) => ({ system, ...invariant })));
   const broken = rows.filter(isBroken);
   const where = [...new Set(broken.map(({ system }) => system))].join(", ");
   return {
-    object: objects.length === 1 && first !== undefined ? first : { ok: broken.length === 0, systems: objects },
-    table: table(
-      rows,
-      objects.length === 1 ? invariantColumns : { system: "system", ...invariantColumns },
-      "No invariants.",
-    ),
+    object: only ?? { ok: broken.length === 0, systems: objects },
+    table: table(rows, areMany ? { system: "system", ...invariantColumns } : invariantColumns, "No invariants."),
     notes: reports.flatMap(({ notes }) => notes),
     failure:
       broken.length === 0

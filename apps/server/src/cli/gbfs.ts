@@ -51,21 +51,25 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
         const outcome = await importGbfs(context.db, settings);
         await careForTables(context.db.connectionString, FLEET_TABLES);
         for (const remark of importRemarks(outcome)) context.output.note(remark);
-        const { id, stations, bikes, report, reading, applied, problems, notTaken } = outcome;
-        const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
-        const waiting = waitingJson(applied.stations.waiting);
-        const described = (reading.snapshot.descriptions ?? []).map(({ feed }) => feed);
-        const common = { stations, bikes, described, older: applied.late, failed, waiting, not_taken: notTaken };
-        const object = isTrial ? { dry_run: true, ...common, problems: problems.length } : { id, ...common, report };
-        const facts = { stations, bikes, described, "not taken": notTaken };
-        return {
-          object,
-          facts: isTrial ? { ...facts, problems: problems.length } : { import: id, ...facts, report },
-          notes: isTrial ? ["Nothing was written (--dry-run)."] : [],
-          failure: outcome.isNothingStored ? nothingImported(outcome) : undefined,
-        };
+        return importResult(outcome, isTrial);
       }),
     );
+}
+
+/** Returns the result of `import gbfs`. @param isTrial whether nothing was written (`--dry-run`), so that there is no report */
+function importResult(outcome: Awaited<ReturnType<typeof importGbfs>>, isTrial: boolean): Result {
+  const { id, stations, bikes, report, reading, applied, problems, notTaken } = outcome;
+  const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
+  const waiting = waitingJson(applied.stations.waiting);
+  const described = (reading.snapshot.descriptions ?? []).map(({ feed }) => feed);
+  const common = { stations, bikes, described, older: applied.late, failed, waiting, not_taken: notTaken };
+  const facts = { stations, bikes, described, "not taken": notTaken };
+  return {
+    object: isTrial ? { dry_run: true, ...common, problems: problems.length } : { id, ...common, report },
+    facts: isTrial ? { ...facts, problems: problems.length } : { import: id, ...facts, report },
+    notes: isTrial ? ["Nothing was written (--dry-run)."] : [],
+    failure: outcome.isNothingStored ? nothingImported(outcome) : undefined,
+  };
 }
 
 /** Registers `replay gbfs`, which applies a series of station_status snapshots, in order, at their own times. */

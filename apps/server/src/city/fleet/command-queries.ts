@@ -121,6 +121,10 @@ const lockCounted = statement(
    order by id for update`,
 );
 
+/** SQL: an element of the JSON array `vehicle_types_available`, as text. */
+const typeJson = (id: string, count: string) =>
+  `'{"vehicle_type_id":' || to_json(${id}) || ',"count":' || ${count} || '}'`;
+
 // The lateral join counts the bikes of each station through an index, whatever the planner's statistics say. With a plain
 // join the planner sometimes reads every bike of the system for one batch. `by_type` is the JSON of the available bikes by
 // type. It is written as text, so that it can be compared with the stored one.
@@ -133,7 +137,7 @@ const recount = statement(
      left join lateral (
        select sum(available)::int as available, sum(reserved)::int as reserved, sum(disabled)::int as disabled,
          sum(standing)::int as standing,
-         '[' || string_agg('{"vehicle_type_id":' || to_json(vehicle_type_id) || ',"count":' || available || '}', ','
+         '[' || string_agg(${typeJson("vehicle_type_id", "available")}, ','
            order by vehicle_type_id) filter (where vehicle_type_id is not null) || ']' as by_type
        from (select vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
                count(*) filter (where vehicle_state = 'reserved') as reserved,
@@ -176,8 +180,8 @@ const shift = statement(
    update stations s set ${CHANGED}, ${stateSince("s", "$5")}, num_bikes_available = greatest(0, s.num_bikes_available + total.available),
      num_bikes_reserved = greatest(0, s.num_bikes_reserved + total.reserved),
      vehicle_types_available = (
-       select coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(id) || ',"count":'
-           || greatest(0, least(count, s.num_bikes_available + total.available - before)) || '}', ',' order by n) || ']', '[]')
+       select coalesce('[' || string_agg(${typeJson("id", "greatest(0, least(count, s.num_bikes_available + total.available - before))")},
+         ',' order by n) || ']', '[]')
        from (select id, count, n, sum(count) over (order by n) - count as before
              from (select type ->> 'vehicle_type_id' as id, n, greatest(0, (type ->> 'count')::bigint + coalesce(
                      (select given.available from given where given.id = s.id and given.type = listed.type ->> 'vehicle_type_id'),

@@ -14,7 +14,10 @@ export const standingBikes = (s: string) =>
 /** Returns the condition that a station `s` counts docks from its bikes; all other stations show their feed's counts. */
 export const hasOwnDocks = (s: string) => `(${s}.counters = 'operated' and ${s}.source = 'operator')`;
 
-/** Returns an expression: the number of free docks. It computes the same as `freeDocks` in `@bikeshare/rules`. */
+/**
+ * Returns an expression: the number of free docks. It computes the same as `freeDocks` in `@bikeshare/rules`.
+ * @param docks `base`: the free docks that the operator last reported, and the bikes that stood there then; null: none
+ */
 export const freeDocks = (docks: { base: string; capacity: string; disabled: string; standing: string }) =>
   `case when coalesce(${docks.base}, ${docks.capacity}) is not null then
      greatest(0, coalesce(${docks.base}, ${docks.capacity} - coalesce(${docks.disabled}, 0)) - ${docks.standing}) end`;

@@ -177,6 +177,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   const joined = joinParts(parts, times.status, ours, context.stationStaleAfterMs);
   // A station that its source no longer lists (given up) may be taken over by another source.
   const isOwnedByOther = row !== undefined && ours === undefined && !isGivenUp(row);
+  // Without both parts, the station is not listed.
   if (joined === undefined || isOwnedByOther) return waitingDecision(id, parts, times, waiting, isOwnedByOther);
 
   const asOf = {
@@ -185,6 +186,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   };
   // Operated counters follow the bikes, so the feed's counts are ignored.
   const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
+  // Whether readers see a change. Other columns only record snapshots.
   const visible = row === undefined || !sameFields(row, described, jsonFields);
   const write: StationWrite = { id, ...described, ...asOf, visible };
   if (row === undefined) return { kind: "create", id, row: write, drop };

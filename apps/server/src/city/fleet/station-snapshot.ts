@@ -64,41 +64,6 @@ export interface StationChanges {
   readonly timesAfter: FeedTimes;
 }
 
-/** The effects of a snapshot. `insertPlanned` and `updateLocked` set `created` and `since`; `add` counts the others. */
-class Tally {
-  created = 0;
-  updated = 0;
-  removed = 0;
-  /** The time from which the state of each updated station holds, by id. */
-  readonly since = new Map<string, Date>();
-  #unchanged = 0;
-  readonly #waiting = { withoutInformation: 0, withoutStatus: 0 };
-  readonly #ownedByOthers: string[] = [];
-  readonly #stateChanges: StationChange[] = [];
-
-  /** Counts a decision other than `create`. @param named whether the snapshot names the station */
-  add(decision: Decision, named: boolean): void {
-    if (decision.kind === "wait") {
-      // A waiting station has only one part, unless it belongs to another source.
-      if (!decision.isOwnedByOther) {
-        this.#waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutStatus"]++;
-      } else if (named) this.#ownedByOthers.push(decision.id);
-    } else if (decision.kind === "update" && decision.row.visible) {
-      if (decision.removed) this.removed++;
-      else this.updated++;
-      if (decision.change) this.#stateChanges.push(decision.change);
-    } else if (decision.kind !== "create" && named) this.#unchanged++;
-  }
-
-  /** Returns the counts and the changes of state, in the order of the stations' ids. */
-  changes(): Omit<StationChanges, "timesAfter" | "events"> {
-    const { created, updated, removed } = this;
-    const stateChanges = this.#stateChanges.toSorted((a, b) => (a.stationId < b.stationId ? -1 : 1));
-    const others = { waiting: this.#waiting, ownedByOthers: this.#ownedByOthers, stateChanges };
-    return { created, updated, unchanged: this.#unchanged, removed, ...others };
-  }
-}
-
 /** The content of one feed at one time, by station id. */
 interface StationFeed<Content> {
   /** `last_updated`, milliseconds since 1970. */
@@ -367,4 +332,39 @@ function incomingParts({ information, status }: StationSnapshot, id: string): St
 
 function byId(rows: readonly StationRow[]): Map<string, StationRow> {
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The effects of a snapshot. `insertPlanned` and `updateLocked` set `created` and `since`; `add` counts the others. */
+class Tally {
+  created = 0;
+  updated = 0;
+  removed = 0;
+  /** The time from which the state of each updated station holds, by id. */
+  readonly since = new Map<string, Date>();
+  #unchanged = 0;
+  readonly #waiting = { withoutInformation: 0, withoutStatus: 0 };
+  readonly #ownedByOthers: string[] = [];
+  readonly #stateChanges: StationChange[] = [];
+
+  /** Counts a decision other than `create`. @param named whether the snapshot names the station */
+  add(decision: Decision, named: boolean): void {
+    if (decision.kind === "wait") {
+      // A waiting station has only one part, unless it belongs to another source.
+      if (!decision.isOwnedByOther) {
+        this.#waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutStatus"]++;
+      } else if (named) this.#ownedByOthers.push(decision.id);
+    } else if (decision.kind === "update" && decision.row.visible) {
+      if (decision.removed) this.removed++;
+      else this.updated++;
+      if (decision.change) this.#stateChanges.push(decision.change);
+    } else if (decision.kind !== "create" && named) this.#unchanged++;
+  }
+
+  /** Returns the counts and the changes of state, in the order of the stations' ids. */
+  changes(): Omit<StationChanges, "timesAfter" | "events"> {
+    const { created, updated, removed } = this;
+    const stateChanges = this.#stateChanges.toSorted((a, b) => (a.stationId < b.stationId ? -1 : 1));
+    const others = { waiting: this.#waiting, ownedByOthers: this.#ownedByOthers, stateChanges };
+    return { created, updated, unchanged: this.#unchanged, removed, ...others };
+  }
 }

@@ -363,7 +363,8 @@ const beginning = (state: LastingState, from: string, to: string) => `(
  * The present state of a station began with the change that follows the newest change with another state. For nearly all
  * stations that change lies in this month or the last. So the statement searches this month first, then the last, and then
  * the older partitions, because searching all partitions costs an index look-up in each. The months are parameters, so that
- * PostgreSQL opens only the partitions of each search. If every stored change has the state, the oldest of them counts as
+ * PostgreSQL opens only the partitions of each search: $2 is the day of the oldest changes, and the last, this and the next
+ * month begin on $3, $4 and $5. If every stored change has the state, the oldest of them counts as
  * its beginning. With `state_since` '-infinity' the station has not changed since `known_since`.
  */
 const lasting = (state: LastingState) =>

@@ -162,6 +162,7 @@ export async function cityAtAGlance(
   const weeks = { now, timeZone, summedFrom: progress?.summed_from ?? now };
   // The first row is today. There always is one; the default is only for the type.
   const [today = { day: "", until_now: 0, whole_day: null }, ...before] = await listRidesOfWeeks(db, systemId, weeks);
+  // The last 24 hours, and the quarter of an hour that is under way.
   const lastDay = { from: floorTo(QUARTER_MS, now) - DAY_MS, to: floorTo(QUARTER_MS, now) + QUARTER_MS } as const;
   const recent = await listSteps(db, systemId, await boundsOf(db, { step: "PT15M", ...lastDay }, timeZone));
   const total = before.reduce((sum, { until_now: rides }) => sum + rides, 0);

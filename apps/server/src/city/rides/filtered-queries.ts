@@ -44,8 +44,9 @@ import {
 
 /*
  * Pages of lists of rides with filters. A list is cut into stretches of time (`ride-day.rules.ts`). The process remembers
- * how many rides most stretches have (`memory.ts`), and only the others are counted. Statements also check that the
- * remembered numbers are valid (`holds`). If they are not, the page is undefined, and `service.ts` tries again.
+ * how many rides most stretches have (`memory.ts`), and only the others are counted. `asked` has a request's filters, as SQL
+ * and as conditions on the remembered days. Statements also check that the remembered numbers are valid (`holds`). If they
+ * are not, the page is undefined, and `service.ts` tries again.
  */
 
 export type { RideFilters } from "./asked-rides.ts";
@@ -98,6 +99,7 @@ export async function listFilteredRideRows(
   days: KnownDays | undefined,
 ): Promise<PageRows | undefined> {
   const asked = askedRidesOf(systemId, filters);
+  // A page after a cursor has no total: it needs only the stretch with its rows.
   if (request.kind === "cursor") {
     return days === undefined
       ? listFiltered(db, list, asked.filter, request)
@@ -107,6 +109,7 @@ export async function listFilteredRideRows(
     if (days === undefined) return listFiltered(db, list, asked.filter, request);
     return listStretches(db, asked, stretchesOfDays(asked, days), knownDays(days), request);
   }
+  // The days count the rides of all bikes and stations. Those of the requested one have counts of their own.
   const remembered = pastCounts.get(systemId, asked.key);
   const known = remembered ?? (await countPast(db, systemId, filters));
   if (remembered === undefined) pastCounts.keep(systemId, asked.key, known);
