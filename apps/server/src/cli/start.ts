@@ -47,6 +47,90 @@ import { localAddress } from "./serve.ts";
  * Other commands ask here whether a `start` runs (`addressOfStart`).
  */
 
+/** Registers `start`, which runs the service with a sample city, for trying it. */
+export function registerStart(program: ParentCommand, cli: OpenCli): void {
+  const speeds = "simulated rides run this many times as fast as real time; 0: no rides";
+  program
+    .command("start")
+    .description("demo: fill an empty database with a sample city, serve it and simulate rides")
+    .addOption(option("--speed <n>", speeds, integer(0, 1000)).default(1))
+    .addOption(new Option("--rebuild-pages", "rebuild the dashboard's pages when one is edited").hideHelp())
+    .action(({ speed, rebuildPages = false }) => start(cli(), speed, rebuildPages));
+}
+
+type Closers = (() => Promise<void>)[];
+
+async function start(given: CliContext, speed: number, isDashboardEdited: boolean): Promise<void> {
+  const cli = { ...given, output: withoutNotesAmongLogs(given) };
+  const stopped = cli.signals.untilStopped();
+  const closers: Closers = [];
+  try {
+    await open(cli, { speed, isDashboardEdited }, closers);
+    await stopped;
+  } finally {
+    // Closes the opened parts also after a failure: otherwise the end of the process would interrupt them.
+    for (const close of closers.toReversed()) {
+      await close().catch((error: unknown) => cli.output.note(`While stopping: ${messageOf(error)}`));
+    }
+  }
+  if (isLogForPeople(cli.config)) cli.output.note("Stopped.");
+}
+
+interface StartOptions {
+  readonly speed: number;
+  readonly isDashboardEdited: boolean;
+}
+
+/** Opens every part of `start`. @param closers gets a function that closes each, to be called in reverse order */
+async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions, closers: Closers): Promise<void> {
+  const { output } = cli;
+  const lock = await lockStart(cli.config);
+  closers.push(() => lock.release());
+  const webhooks = await startSampleWebhooks(cli);
+  closers.push(() => webhooks.close());
+  const { config } = webhooks;
+  let demo: Demo | undefined;
+  // Loaded here, so that other commands do not load the server.
+  const { serve } = await import("../runtime/serve.ts");
+  const service = await serve({
+    ...cli,
+    config: { ...config, logLevel: isLogForPeople(config) ? "warn" : config.logLevel },
+    role: "all",
+    // Stops without the delay that gives load balancers time to notice.
+    isForTrying: true,
+    dashboard: openDashboardPages({ note: (text) => output.note(text), isEdited: isDashboardEdited }),
+    prepare: async (db) => {
+      demo = await prepareDemo(cli, db, speed > 0);
+      if (demo !== undefined) await webhooks.connect(db, demo.systemId, demo.partnerId);
+    },
+  });
+  closers.push(() => service.close());
+  const { url = "", port = config.port } = service;
+  await lock.publish(url);
+  const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
+  const isDefaultDataDir = dataDir === resolve(".bikeshare");
+  const shown = demo && { ...demo, signIn: await demo.signIn(url) };
+  output.result({
+    object: { ready: true, url, key: demo?.key ?? null, sign_in: shown?.signIn ?? null },
+    text: welcome({ url, dataDir, isDefaultDataDir, speed, demo: shown }),
+  });
+  if (demo?.writePast !== undefined) {
+    const stopping = new AbortController();
+    const written = demo.writePast(stopping.signal);
+    closers.push(() => {
+      stopping.abort();
+      return written;
+    });
+  }
+  const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
+  if (access === undefined) return;
+  closers.push(() => access.remove());
+  // Uses the address on which the service listens, which may differ from PUBLIC_URL.
+  const here = config.publicUrl === undefined ? url : localAddress({ ...config, port });
+  const city = await startCity(cli, here, access, { speed, underWay: demo?.underWay });
+  if (city !== undefined) closers.push(() => city.stop());
+}
+
 /**
  * The lock that lets one `start` at a time use a data directory. The operating system releases it when the process ends,
  * even after a crash.
@@ -192,90 +276,6 @@ function createPrinter(output: Output): { show(delivery: Delivery): void; close(
     },
     close: () => clearInterval(timer),
   };
-}
-
-/** Registers `start`, which runs the service with a sample city, for trying it. */
-export function registerStart(program: ParentCommand, cli: OpenCli): void {
-  const speeds = "simulated rides run this many times as fast as real time; 0: no rides";
-  program
-    .command("start")
-    .description("demo: fill an empty database with a sample city, serve it and simulate rides")
-    .addOption(option("--speed <n>", speeds, integer(0, 1000)).default(1))
-    .addOption(new Option("--rebuild-pages", "rebuild the dashboard's pages when one is edited").hideHelp())
-    .action(({ speed, rebuildPages = false }) => start(cli(), speed, rebuildPages));
-}
-
-type Closers = (() => Promise<void>)[];
-
-async function start(given: CliContext, speed: number, isDashboardEdited: boolean): Promise<void> {
-  const cli = { ...given, output: withoutNotesAmongLogs(given) };
-  const stopped = cli.signals.untilStopped();
-  const closers: Closers = [];
-  try {
-    await open(cli, { speed, isDashboardEdited }, closers);
-    await stopped;
-  } finally {
-    // Closes the opened parts also after a failure: otherwise the end of the process would interrupt them.
-    for (const close of closers.toReversed()) {
-      await close().catch((error: unknown) => cli.output.note(`While stopping: ${messageOf(error)}`));
-    }
-  }
-  if (isLogForPeople(cli.config)) cli.output.note("Stopped.");
-}
-
-interface StartOptions {
-  readonly speed: number;
-  readonly isDashboardEdited: boolean;
-}
-
-/** Opens every part of `start`. @param closers gets a function that closes each, to be called in reverse order */
-async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions, closers: Closers): Promise<void> {
-  const { output } = cli;
-  const lock = await lockStart(cli.config);
-  closers.push(() => lock.release());
-  const webhooks = await startSampleWebhooks(cli);
-  closers.push(() => webhooks.close());
-  const { config } = webhooks;
-  let demo: Demo | undefined;
-  // Loaded here, so that other commands do not load the server.
-  const { serve } = await import("../runtime/serve.ts");
-  const service = await serve({
-    ...cli,
-    config: { ...config, logLevel: isLogForPeople(config) ? "warn" : config.logLevel },
-    role: "all",
-    // Stops without the delay that gives load balancers time to notice.
-    isForTrying: true,
-    dashboard: openDashboardPages({ note: (text) => output.note(text), isEdited: isDashboardEdited }),
-    prepare: async (db) => {
-      demo = await prepareDemo(cli, db, speed > 0);
-      if (demo !== undefined) await webhooks.connect(db, demo.systemId, demo.partnerId);
-    },
-  });
-  closers.push(() => service.close());
-  const { url = "", port = config.port } = service;
-  await lock.publish(url);
-  const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
-  const isDefaultDataDir = dataDir === resolve(".bikeshare");
-  const shown = demo && { ...demo, signIn: await demo.signIn(url) };
-  output.result({
-    object: { ready: true, url, key: demo?.key ?? null, sign_in: shown?.signIn ?? null },
-    text: welcome({ url, dataDir, isDefaultDataDir, speed, demo: shown }),
-  });
-  if (demo?.writePast !== undefined) {
-    const stopping = new AbortController();
-    const written = demo.writePast(stopping.signal);
-    closers.push(() => {
-      stopping.abort();
-      return written;
-    });
-  }
-  const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
-  if (access === undefined) return;
-  closers.push(() => access.remove());
-  // Uses the address on which the service listens, which may differ from PUBLIC_URL.
-  const here = config.publicUrl === undefined ? url : localAddress({ ...config, port });
-  const city = await startCity(cli, here, access, { speed, underWay: demo?.underWay });
-  if (city !== undefined) closers.push(() => city.stop());
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../storage/db/database.ts";
 import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts";
-import { insertPastStates, type RecordedState } from "./queries.ts";
+import { insertPastStates, type RecordedState } from "./past-states-queries.ts";
 import { insertMarksBetween } from "./sums-queries.ts";
 
 // Records the invented past of the demo's city, so that its history and sums do not begin empty.
@@ -74,4 +74,4 @@ function monthAfter(instant: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-export { deleteStatesSinceButNewest } from "./queries.ts";
+export { deleteStatesSinceButNewest } from "./past-states-queries.ts";

@@ -1,7 +1,6 @@
 import type { Flow, Station } from "@bikeshare/contract";
 import type { StationWeek } from "@bikeshare/contract/console";
-import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
-import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
+import type { QueryRunner } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
@@ -10,7 +9,7 @@ import type { KnownHour } from "./typical.rules.ts";
 
 /*
  * Reads the sums (`sums-queries.ts`) for forecasts, flows and summaries: of one station, of pairs of stations, and of the
- * whole system. Also finds since when stations are empty, full or offline, and writes invented past states of stations.
+ * whole system. Also finds since when stations are empty, full or offline.
  */
 
 const hours = statement(
@@ -455,47 +454,4 @@ export async function findLatestSample(
   systemId: string,
 ): Promise<Omit<Tables["fleet_samples"], "system_id" | "is_live"> | undefined> {
   return (await db.query<Omit<Tables["fleet_samples"], "system_id" | "is_live">>(latestSample, [systemId]))[0];
-}
-
-const pastColumns = columnsOfTable("station_changes").without("system_id", "changed_on");
-
-const insertPast = statement(
-  "history.insertPast",
-  `insert into station_changes (system_id, changed_on, ${pastColumns.list()})
-   select $1, (w.at at time zone 'UTC')::date, ${pastColumns.list("w")} from ${pastColumns.unnest(2, "w")}
-   order by w.station_id, w.at`,
-);
-
-const extendPast = statement(
-  "history.extendPast",
-  "update stations set known_since = least(known_since, $2::timestamptz) where system_id = $1",
-);
-
-const deleteStates = statement(
-  "history.deleteStatesSinceButNewest",
-  `delete from station_changes using stations
-   where station_changes.system_id = $1 and stations.system_id = $1 and stations.id = station_changes.station_id
-     and station_changes.at >= $2::timestamptz and station_changes.at < stations.state_since`,
-);
-
-/** The columns of a recorded state of a station. */
-export type RecordedState = RowOf<typeof pastColumns>;
-
-/** Records states, and sets the beginning of the history of the system's stations to `since`, if it was later. */
-export async function insertPastStates(
-  tx: Transaction,
-  systemId: string,
-  states: readonly RecordedState[],
-  since: Date,
-): Promise<void> {
-  await tx.query(insertPast, [systemId, ...pastColumns.arrays(states)]);
-  await tx.query(extendPast, [systemId, since]);
-}
-
-/**
- * Deletes the states that were recorded at an instant or later, except the newest of each station, which is its present one.
- * For the demo's city, whose invented past replaces the states that were recorded when its stations were created.
- */
-export async function deleteStatesSinceButNewest(tx: Transaction, systemId: string, since: Date): Promise<void> {
-  await tx.query(deleteStates, [systemId, since]);
 }

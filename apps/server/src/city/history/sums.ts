@@ -157,6 +157,7 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
       const progress = await lockSumProgress(tx, systemId);
       if (progress === undefined) return undefined;
       const next = { ...progress, time_zone: timeZone, next_hour: hourOf(now) };
+      // The hours that have ended since the last run.
       if (progress.next_hour < next.next_hour) {
         const hours = { from: progress.next_hour, to: next.next_hour };
         await insertMarksBetween(tx, systemId, { ...hours, summedTo: progress.summed_to });

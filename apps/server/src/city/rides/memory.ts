@@ -146,8 +146,8 @@ async function learnDays(
     for (const [from, { day }] of system.days) if (isForgotten(day)) system.days.delete(from);
     return system.days.size < size;
   };
-  const uncounted = (system.known?.upto ?? 0) - UNCOUNTED_MS;
-  if (isRefresh) forget(({ from, isUnderWay }) => isUnderWay || from >= uncounted);
+  const uncountedFrom = (system.known?.upto ?? 0) - UNCOUNTED_MS;
+  if (isRefresh) forget(({ from, isUnderWay }) => isUnderWay || from >= uncountedFrom);
   for (;;) {
     const found = await read(new Map([...system.days].map(([from, { changes }]) => [from, changes])));
     const { upto, lateChanges, pastChanges, unnoted } = found;
