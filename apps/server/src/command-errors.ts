@@ -3,8 +3,8 @@ import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
 /**
  * Messages of errors of the command line and the dashboard, and a few of the interfaces for sandboxes and the operator's
- * backend. Each is a template: `{id}` stands for the value `id`. Errors of the partners' interface at /v1 have the contract's
- * `errorMessages`. Callers over HTTP get the messages of `pageMessages` instead, where it has one.
+ * backend. Each is a template: `{id}` stands for the value `id`. Errors of the partners' interface at /v1 have the
+ * contract's `errorMessages`. Callers over HTTP get the messages of `pageMessages` instead, where it has one.
  */
 const commandErrors = {
   not_found: {

@@ -5,8 +5,8 @@ import type { ParentCommand } from "./context.ts";
 import { textInLanguages, UsageError } from "./options.ts";
 
 // Facts are the values that GBFS publishes of a system, station or another thing, such as its name. This file has the
-// command-line options that set facts, and the output of facts. Both follow from the contract's list of facts. The origin of a
-// published fact is the operator, a source (a feed) or a default.
+// command-line options that set facts, and the output of facts. Both follow from the contract's list of facts. The origin
+// of a published fact is the operator, a source (a feed) or a default.
 
 /** Adds an option for each fact of a kind. An empty value removes the fact. */
 export function addFactOptions(command: ParentCommand, kind: FactKind): void {

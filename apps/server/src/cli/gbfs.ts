@@ -26,8 +26,8 @@ import { localAddress } from "./serve.ts";
 
 /*
  * The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. `careForTables` updates PostgreSQL's
- * statistics after a command has written many rows. Of a command's result, `--json` prints `object`; people see `facts`, texts
- * and `notes`.
+ * statistics after a command has written many rows. Of a command's result, `--json` prints `object`; people see `facts`,
+ * texts and `notes`.
  */
 
 const sourceOption = () =>
@@ -56,7 +56,10 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Returns the result of `import gbfs`. @param isTrial whether nothing was written (`--dry-run`), so that there is no report */
+/**
+ * Returns the result of `import gbfs`.
+ * @param isTrial whether nothing was written (`--dry-run`), so that there is no report
+ */
 function importResult(outcome: Awaited<ReturnType<typeof importGbfs>>, isTrial: boolean): Result {
   const { id, stations, bikes, report, reading, applied, problems, notTaken } = outcome;
   const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));

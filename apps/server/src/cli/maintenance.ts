@@ -32,8 +32,8 @@ import { option, parsed, UsageError } from "./options.ts";
 import { type Result, table } from "./output.ts";
 
 /*
- * Commands that maintain a deployment: `backup`, `restore`, `migrate`, `distribute`, `secrets`, `forget` and `set-aside`. Of a
- * command's result, `--json` prints `object`; people see `facts`, tables, texts and `notes`.
+ * Commands that maintain a deployment: `backup`, `restore`, `migrate`, `distribute`, `secrets`, `forget` and `set-aside`.
+ * Of a command's result, `--json` prints `object`; people see `facts`, tables, texts and `notes`.
  */
 
 const fileArgument = ["<file>", "the backup: a zip archive"] as const;

@@ -17,8 +17,8 @@ import { type Columns, table } from "./output.ts";
 
 /**
  * Registers `mds create-agency`, `mds set-agency` and `mds check`. An agency is a city or another authority that reads the
- * system's data by the Mobility Data Specification (MDS). Its requirement file lists the fields that it asks for. Of a command's
- * result, `--json` prints `object`; people see `facts`, tables and `notes`.
+ * system's data by the Mobility Data Specification (MDS). Its requirement file lists the fields that it asks for. Of a
+ * command's result, `--json` prints `object`; people see `facts`, tables and `notes`.
  */
 export function registerMds(program: ParentCommand, cli: OpenCli): void {
   const mds = program.command("mds").description("serve cities by the Mobility Data Specification");
@@ -190,7 +190,7 @@ function readTripsSince({ clock }: { readonly clock: () => number }, given: stri
   return given === undefined ? undefined : readValue("--trips-since", given, pastInstant(clock()));
 }
 
-/** Like `readTripsSince`; returns null for the word `default`. */
+/** Reads `--trips-since`; returns null for the word `default`. */
 function readChangedTripsSince(context: { readonly clock: () => number }, given: string | undefined) {
   return given === "default" ? null : readTripsSince(context, given);
 }

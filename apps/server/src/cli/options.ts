@@ -122,7 +122,10 @@ export function futureInstant(now: number): (text: string) => Date {
   };
 }
 
-/** Returns a reader of RFC 3339 instants, and of durations before `now` such as `24h`. For `now`, see `futureInstant`. */
+/**
+ * Returns a reader of RFC 3339 instants, and of durations before `now` such as `24h`. Read the clock for `now` when the
+ * database is open: before that, the clock of this machine may be wrong.
+ */
 export function pastInstant(now: number): (text: string) => Date {
   return (text) => {
     if (/^\d+[smhd]$/.test(text)) return new Date(now - duration()(text));

@@ -38,8 +38,8 @@ import {
 } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-// The commands `webhooks` about deliveries. Of a command's result, `--json` prints `object`; people see `facts`, tables, texts and
-// `notes`.
+// The commands `webhooks` about deliveries. Of a command's result, `--json` prints `object`; people see `facts`, tables,
+// texts and `notes`.
 
 /** Registers `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {
@@ -194,7 +194,7 @@ function readRange({ clock }: CliContext, { since, until }: Range): { since?: Da
   };
 }
 
-/** @param partner as for `testFailure` */
+/** @param partner the value of `--partner` in a suggested command, and `--endpoint` if the user's command had it */
 function emptyText(
   { systemOption }: SystemContext,
   partner: string,

@@ -1,7 +1,10 @@
 // These functions parse a fact's value in any spelling that feeds and operators use. They return undefined for an invalid
 // value.
 
-/** Returns a text as a GBFS language: two or three letters, and optionally a country. `en_us` is `en-US`, `zh-Hans-CN` is `zh-CN`. */
+/**
+ * Returns a text as a GBFS language: two or three letters, and optionally a country. `en_us` is `en-US`, `zh-Hans-CN` is
+ * `zh-CN`.
+ */
 export function languageFrom(value: unknown): string | undefined {
   const parts = typeof value === "string" ? /^([a-z]{2,3})(?:[-_].*)?$/i.exec(value.trim()) : null;
   const [whole, language] = parts ?? [];

@@ -5,8 +5,8 @@ import { describe, describedAll, describedSystem, describedTypesEver } from "./s
 
 /*
  * Describes the made-up city for GBFS: all of it for the demo, so that trip planners can be tested against it; its vehicle
- * types and regions for sandboxes; its vehicle types for `bikeshare simulate`. The system itself and its geofencing zones exist
- * once, so they have the empty id. `own` are the facts that the operator has set.
+ * types and regions for sandboxes; its vehicle types for `bikeshare simulate`. The system itself and its geofencing zones
+ * exist once, so they have the empty id. `own` are the facts that the operator has set.
  */
 
 /** The time zone of the land nearest to the made-up city, which lies in the North Sea. */

@@ -1,7 +1,7 @@
 import type { FactKind, FactsOf } from "@bikeshare/contract";
 
-// A fact is something that GBFS publishes of a thing, such as the name of the system or the price of a plan. The operator and
-// sources (feeds) give facts.
+// A fact is something that GBFS publishes of a thing, such as the name of the system or the price of a plan. The operator
+// and sources (feeds) give facts.
 
 /** The origin of a fact. */
 type FactOrigin = "operator" | "source" | "default";

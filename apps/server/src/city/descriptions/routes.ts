@@ -104,7 +104,10 @@ export function factRoutes(context: CommandContext & { readonly db: Database }):
   };
 }
 
-/** Returns a thing as the interface shows it: the fields that the contract lists. A source may also give GBFS fields that the operator cannot set. */
+/**
+ * Returns a thing as the interface shows it: the fields that the contract lists. A source may also give GBFS fields that
+ * the operator cannot set.
+ */
 function resourceOf<Kind extends FactKind>(
   kind: Kind,
   { id, published, own, from }: Described<Kind>,

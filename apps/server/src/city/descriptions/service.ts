@@ -40,8 +40,8 @@ export { findDescriptionsState as descriptionsState } from "./queries.ts";
 
 // Facts describe a system and its vehicle types, regions, prices, zones, stations and bikes for GBFS. The operator and the
 // sources give them; the operator's take precedence. `own` names the operator's facts, `said` those of sources. The code
-// calls whatever has facts a thing: the system, a vehicle type, a station. The system and its geofencing zones exist once, so
-// they have the empty id.
+// calls whatever has facts a thing: the system, a vehicle type, a station. The system and its geofencing zones exist once,
+// so they have the empty id.
 
 /** Facts that readers need. GBFS publishes a default for a missing one, so the operator is asked to set it. */
 const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const;
@@ -308,7 +308,7 @@ function subjectOf(systemId: string, id: string): string {
   return id === "" ? systemId : id;
 }
 
-/** Like `removeDescription`, but throws ServiceError `not_found` when there is nothing to remove. */
+/** Removes the operator's facts of a thing (`removeDescription`). @throws ServiceError `not_found` when there are none */
 export async function requireRemoval(...of: Parameters<typeof removeDescription>): Promise<void> {
   const [, , , id] = of;
   if (!(await removeDescription(...of))) throw serviceError("not_found", "description", { id });

@@ -74,7 +74,7 @@ interface BatchSteps<Item, Declared extends ErrorCode, Facts> {
 }
 
 /**
- * Like `runBatch`, for commands that may run the items of several calls in one transaction (`combined` in `routes.ts`).
+ * Runs a command on a batch that may have the items of several calls (`combined` in `routes.ts`), in one transaction.
  * Items of a call that was answered before (`context.answered`) are locked like the others, because locking does not wait
  * until the repeated calls are found. They are not decided: their caller gets the stored answer.
  */

@@ -39,7 +39,10 @@ export interface Position {
 /** The reported location of a bike. */
 export type ReportedLocation = Pick<BikeState, "reported_station_id" | "reported_lat" | "reported_lon">;
 
-/** Random bytes in a public id, which public feeds show instead of the bike's id: enough that no id occurs twice and none can be guessed. */
+/**
+ * Random bytes in a public id, which public feeds show instead of the bike's id: enough that no id occurs twice and none
+ * can be guessed.
+ */
 const PUBLIC_ID_BYTES = 15;
 
 /** Returns a random public id for a bike. It contains no timestamp, which would reveal when the last ride ended. */

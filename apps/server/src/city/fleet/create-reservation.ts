@@ -114,7 +114,8 @@ async function reserve(
     }
     const { reservation, bike } = decision;
     const json = written.get(reservation.id);
-    // The insertion left the reservation out: its rider has an active one after all. The bike is written as reserved already; the command's end undoes that.
+    // The insertion left the reservation out: its rider has an active one after all. The bike is written as reserved
+    // already; the command's end undoes that.
     if (json === undefined) {
       command.setBike(bike);
       return { error: serviceError("rider_has_active_reservation") };
@@ -145,7 +146,7 @@ function decide(
   try {
     const wanted = wantedBy(request);
     const quota = quotaLeft(partnerId, facts);
-    const rider = riderKey(call);
+    const rider = request.rider_ref === undefined ? undefined : riderKey(partnerId, request.rider_ref);
     if (rider !== undefined && facts.ridersWithBike.has(rider)) throw serviceError("rider_has_active_reservation");
     const bike = request.bike_id === undefined ? chosenAt(command, wanted, facts) : namedBike(command, call, facts);
     if (bike === undefined) return { noneFree: wanted };
@@ -261,9 +262,9 @@ interface ReservationFacts {
   readonly stations: ReadonlyMap<string, RentingStation>;
 }
 
-/** Returns a key of a request's rider; undefined when the request names none. The separator is NUL, which no id contains. */
-function riderKey({ partnerId, request }: BikeRequest): string | undefined {
-  return request.rider_ref === undefined ? undefined : `${partnerId}\0${request.rider_ref}`;
+/** Returns a key of a partner's rider. The separator is NUL, which no id contains. */
+function riderKey(partnerId: string, riderRef: string): string {
+  return `${partnerId}\0${riderRef}`;
 }
 
 /**
@@ -290,8 +291,9 @@ async function lockReservationFacts(
     listReservationsOfRiders(tx, systemId, riders),
   ]);
   const isActive = (reservation: (typeof ofRiders)[number]) => statusAt(reservation, now) === "active";
-  // In the form of `riderKey`.
-  const ridersWithBike = new Set(ofRiders.filter(isActive).map((held) => `${held.partner_id}\0${held.rider_ref}`));
+  const ridersWithBike = new Set(
+    ofRiders.filter(isActive).map(({ partner_id: partnerId, rider_ref: riderRef }) => riderKey(partnerId, riderRef)),
+  );
   const overdue = ofRiders.filter((reservation) => !isActive(reservation));
   const namedBikes = requests.flatMap(({ request }) => request.bike_id ?? []);
   await command.lockBikes([...namedBikes, ...waitFor, ...overdue.map(({ bike_id: bikeId }) => bikeId)]);

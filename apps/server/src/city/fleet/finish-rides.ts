@@ -252,7 +252,7 @@ interface LongRides {
   readonly oldest: LongRide | undefined;
 }
 
-/** Like `longRidesOf`, for each of the operator's systems. */
+/** Finds, in each of the operator's systems, the rides that started before an instant and are still under way. */
 export async function allLongRides(db: Queryable, startedBefore: Date): Promise<LongRides[]> {
   const systems = await systemsOf(db);
   return Promise.all(systems.map(({ system_id: systemId }) => longRidesOf(db, systemId, startedBefore)));

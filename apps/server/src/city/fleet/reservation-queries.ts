@@ -344,7 +344,9 @@ export async function findQuotaUse(
 }
 
 /** A rider's reservation that has not been ended. */
-type ReservationOfRider = Pick<Row, "id" | "partner_id" | "rider_ref" | "bike_id" | "status" | "expires_at">;
+type ReservationOfRider = Pick<Row, "id" | "partner_id" | "bike_id" | "status" | "expires_at"> & {
+  readonly rider_ref: string;
+};
 
 /** Returns the reservations of riders that have not been ended, overdue ones included. */
 export async function listReservationsOfRiders(

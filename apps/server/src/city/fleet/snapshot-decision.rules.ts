@@ -15,8 +15,8 @@ import {
   statusFields,
 } from "./station.rules.ts";
 
-// Decides how a snapshot of a feed changes one bike (`decideBike`) or one station (`decideStation`). A feed gives a station in
-// two parts, information and status. A part that arrives before the other is stored apart, and waits for it.
+// Decides how a snapshot of a feed changes one bike (`decideBike`) or one station (`decideStation`). A feed gives a station
+// in two parts, information and status. A part that arrives before the other is stored apart, and waits for it.
 
 /** A feed's report of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
 export interface VehicleReport {
@@ -201,8 +201,8 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
 }
 
 /**
- * Returns the parts known before the snapshot: from the station's row, or from the waiting parts. A time that is null there is
- * that of the newest snapshot (`storedAsOf`).
+ * Returns the parts known before the snapshot: from the station's row, or from the waiting parts. A time that is null there
+ * is that of the newest snapshot (`storedAsOf`).
  */
 function heldParts(
   context: SnapshotContext,

@@ -13,8 +13,8 @@ import type { JoinedStation, KnownStationStatus, StationInformation } from "./st
  * The statements that write a snapshot of a source's stations (`station-snapshot.ts`). Counters of new stations are
  * mirrored: they are what the feed says. A part (information or status) of a station that is not listed waits in
  * `gbfs_pending_station_parts`. `CHANGED` gives a row a new position in the order of changes, which clients follow.
- * `recordInserted` and `recordUpdated` write the history of stations: `known_since` is its beginning, and `state_since` is the
- * time of the latest change of state (`-infinity`: none since the beginning).
+ * `recordInserted` and `recordUpdated` write the history of stations: `known_since` is its beginning, and `state_since` is
+ * the time of the latest change of state (`-infinity`: none since the beginning).
  */
 
 /** A station's row, which a snapshot is compared with. Instants in milliseconds since 1970. */
@@ -33,7 +33,7 @@ export type WaitingRow = Waiting<"information", StationInformation> | Waiting<"s
 /** `WaitingRow` for one part. */
 interface Waiting<Part extends WaitingKey["part"], Content> extends WaitingKey {
   readonly part: Part;
-  /** Milliseconds since 1970; null as in `StationRow`. */
+  /** `last_updated` of the newest snapshot that names the part; null: it is the newest snapshot of the part's feed. */
   readonly as_of: number | null;
   readonly content: Content;
 }

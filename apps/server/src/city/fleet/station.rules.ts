@@ -151,8 +151,8 @@ export interface StationParts {
 }
 
 /**
- * The two newest snapshots of a feed, by their `last_updated` in milliseconds since 1970. Two are enough, because a station goes
- * offline once two in a row lack it (`ABSENT_SNAPSHOTS_UNTIL_OFFLINE`).
+ * The two newest snapshots of a feed, by their `last_updated` in milliseconds since 1970. Two are enough, because a station
+ * goes offline once two in a row lack it (`ABSENT_SNAPSHOTS_UNTIL_OFFLINE`).
  */
 export interface SnapshotTimes {
   readonly latest: number;

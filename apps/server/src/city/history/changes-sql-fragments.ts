@@ -8,9 +8,9 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
  *   ${recordUpdated("written")}
  *   select id from written
  *
- * tools/statement-rules.ts refuses a statement that does not. `stations.state_since` is the time of a station's last
- * change; '-infinity': it has not changed since `known_since`, the beginning of its history. All these times have whole
- * milliseconds, hence the casts to `timestamptz(3)`. See docs/decisions/history.md.
+ * apps/server/tools/statement-rules.ts refuses a statement that does not. `stations.state_since` is the time of a station's
+ * last change; '-infinity': it has not changed since `known_since`, the beginning of its history. All these times have
+ * whole milliseconds, hence the casts to `timestamptz(3)`. See docs/decisions/history.md.
  */
 
 /** The columns of `station_changes` that are a station's state. */

@@ -2,8 +2,8 @@ import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-// The statements that write the invented past of the demo's city (`past-states.ts`). `stations.known_since` is when a station's
-// history begins, and `state_since` is the time of its newest change.
+// The statements that write the invented past of the demo's city (`past-states.ts`). `stations.known_since` is when a
+// station's history begins, and `state_since` is the time of its newest change.
 
 const pastColumns = columnsOfTable("station_changes").without("system_id", "changed_on");
 

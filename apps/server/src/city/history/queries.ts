@@ -332,7 +332,10 @@ const HAS_STATE: Readonly<Record<LastingState, string>> = {
   full: "s.status = 'online' and s.num_docks_available = 0",
   offline: "s.status = 'offline'",
 };
-/** The condition that a change `c` of a station has a status. For the encoding see `FLAG_UNITS`. */
+/**
+ * The condition that a change `c` of a station has a status. The flags have the status in three bits, as its position in
+ * `STATUSES`, from 1.
+ */
 const status = (name: (typeof STATUSES)[number]) =>
   `(c.flags / ${FLAG_UNITS.status}) & 7 = ${STATUSES.indexOf(name) + 1}`;
 /** The condition that a change `c` of a station has another state. It is never null, even if the free docks are unknown. */

@@ -12,8 +12,8 @@ export function hourOf(instant: Date | number): Date {
 
 /**
  * Marks hours that lose rides, so that they are summed again: the hours of deleted rides, and the former end hours of
- * corrected rides. Call it in the transaction that changes the rides. The hours in which written rides start and end now need
- * no mark, because `findChangedHours` finds them.
+ * corrected rides. Call it in the transaction that changes the rides. The hours in which written rides start and end now
+ * need no mark, because `findChangedHours` finds them.
  */
 export function markHoursOfRides(
   tx: Pick<Transaction, "send">,

@@ -11,8 +11,8 @@ import { forecastOfStation, typicalOfStation } from "./typical.ts";
 type SumContext = Pick<ReadContext, "filtered"> & { readonly clock: () => number };
 
 /**
- * Returns the endpoints of stations' typical days and forecasts. Each waits for its turn among the few long reads that run at a
- * time (`filtered`), and its cost is bounded.
+ * Returns the endpoints of stations' typical days and forecasts. Each waits for its turn among the few long reads that run
+ * at a time (`filtered`), and its cost is bounded.
  */
 export function stationSumRoutes({
   filtered,

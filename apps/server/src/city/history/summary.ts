@@ -52,7 +52,7 @@ export async function systemSummary(
   return summaryOf(range, timeZone, progress, rows);
 }
 
-/** Like `systemSummary`. On request it also returns the steps of the period before. */
+/** Returns the fleet, rides and stations of a system step by step and, on request, the steps of the period before. */
 export async function summaryAgainst(
   { db, clock }: SummaryContext,
   systemId: string,

@@ -319,7 +319,8 @@ const QUARTER = "interval '15 minutes'";
 /** SQL: the beginning of the quarter of an hour in which an instant lies. */
 const utcQuarter = (instant: string) => `date_bin(${QUARTER}, ${instant}, timestamptz 'epoch')`;
 
-// Like `sumStations`, for the whole system. $4 and $5 are the bounds of the hours $2 together, for the index by `starts_at`.
+// Computes the rides of the whole system in the quarters of hours again. Writes only rows that differ. $4 and $5 are the
+// bounds of the hours $2 together, for the index by `starts_at`.
 const sumQuarters = statement(
   "sums.sumQuarters",
   `with ${HOURS},
@@ -359,7 +360,7 @@ export async function sumStationHours(
 
 const HOUR_MS = 3_600_000;
 
-/** Computes the numbers of rides in the quarters of hours again. @param until as for `sumStationHours` */
+/** Computes the numbers of rides in the quarters of hours again. @param until leaves out what happens later */
 export async function sumRideQuarters(
   tx: Transaction,
   systemId: string,
@@ -493,7 +494,7 @@ const makeSamples = statement(
    select`,
 );
 
-/** Makes the samples of hours for the times without a live sample. @param until as for `sumStationHours` */
+/** Makes the samples of hours for the times without a live sample. @param until leaves out what happens later */
 export async function makeFleetSamples(
   tx: Transaction,
   systemId: string,

@@ -189,7 +189,8 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
 }
 
 /**
- * Marks the hours since `oldest` in which rides that were written between two positions start or end, and their days of flows.
+ * Marks the hours since `oldest` in which rides that were written between two positions start or end, and their days of
+ * flows.
  * @returns the position and the number of the rides that were read, and these hours
  */
 async function markWrittenRides(

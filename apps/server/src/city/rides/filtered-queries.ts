@@ -119,8 +119,8 @@ export async function listFilteredRideRows(
 }
 
 /**
- * Like `listFilteredRideRows`, without numbers from memory: counts all rides. Its statement has no name, so that PostgreSQL
- * plans it for its values.
+ * Returns a page of the rides that pass filters, without numbers from memory: counts all rides. Its statement has no name,
+ * so that PostgreSQL plans it for its values.
  */
 export function listCountedRideRows(
   db: QueryRunner,

@@ -132,8 +132,8 @@ function numbersOf({ days }: System): number {
 
 /**
  * Reads days until none has changed. Meanwhile `known` gives the days that were read so far.
- * @param isRefresh whether to read again the days with rides under way, whose end does not count as a change of the past, and
- *   the days whose changes may not have been counted
+ * @param isRefresh whether to read again the days with rides under way, whose end does not count as a change of the past,
+ *   and the days whose changes may not have been counted
  */
 async function learnDays(
   system: System,

@@ -209,8 +209,9 @@ interface ReadDay {
 export interface ReadDays {
   /** The hours before this instant, milliseconds since 1970, are past. */
   readonly upto: number;
-  /** As `lateChanges` and `pastChanges` in `asked-rides.ts` count them. */
+  /** How many transactions have changed rides of an hour that had begun more than an hour before. */
   readonly lateChanges: number;
+  /** How many transactions have changed rides of an hour that had begun more than two days before. */
   readonly pastChanges: number;
   /** The part of `pastChanges` that is not counted by day, because a process of an older release made the changes. */
   readonly unnoted: number;
