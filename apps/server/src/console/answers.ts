@@ -25,7 +25,7 @@ export type Served<Wire> = Wire extends string
 type Handler<Contract> = Contract extends (call: infer Call) => Promise<infer Answer>
   ? (call: Call) => Promise<Served<Answer>>
   : never;
-/** The handlers of a contract, nested as its parts are. */
+/** The handlers of a contract, nested as its parts are. The brackets let a conditional type compare with `never`. */
 type Handlers<Contract> = {
   readonly [Name in keyof Contract]: [Handler<Contract[Name]>] extends [never]
     ? Handlers<Contract[Name]>
@@ -64,9 +64,9 @@ function shapeHandler({ responses }: AppRoute, handler: AnyHandler): AnyHandler 
   const shape = schema instanceof z.ZodType ? shapeOf(schema) : same;
   return async (call) => {
     const { status, body } = await handler(call);
-    // A text is JSON or a file already, and bytes are a file.
-    const isJsonAlready = typeof body !== "object" || body instanceof Uint8Array;
-    return { status, body: status !== 200 || isJsonAlready ? body : shape(body) };
+    // A string is ready to be sent (JSON or the text of a file), and bytes are a file.
+    const hasFields = typeof body === "object" && !(body instanceof Uint8Array);
+    return { status, body: status === 200 && hasFields ? shape(body) : body };
   };
 }
 

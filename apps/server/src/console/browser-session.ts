@@ -13,7 +13,10 @@ import { setSessionCookie } from "./session-cookie.ts";
 import { type Browser, endSession, sessionOf, type SessionRow, startSession } from "./sessions/service.ts";
 import { confirmedUntil, csrfTokenOf } from "./sessions/session.rules.ts";
 
-/* Begins the sessions of browsers, describes them for pages, and signs browsers out at the identity provider. */
+/*
+ * Begins the sessions of browsers, describes them for pages, and signs browsers out at the identity provider. Reads from a
+ * request what sign-ins need.
+ */
 
 /** A request and its reply, through which a browser gets its cookie. */
 export interface Exchange {
@@ -26,6 +29,7 @@ export interface Exchange {
  */
 export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSession {
   return async (tx, personId, { confirmedAt, idToken } = {}) => {
+    // Undefined: the person has not signed in at the identity provider.
     const encrypted = idToken === undefined ? undefined : encryptHint(context, personId, idToken);
     const facts = { ...(confirmedAt !== undefined && { confirmedAt }), ...(encrypted !== undefined && { encrypted }) };
     const token = await startSession({ ...context, db: tx }, personId, browserOf(request), facts);
@@ -47,17 +51,24 @@ const hintContextOf = (issuer: string | undefined, personId: string) => `id toke
  */
 const MAX_HINT_LENGTH = 4_000;
 
-/** Encrypts an ID token for signing out later. Empty for a token that is too long: the provider then asks the person. */
+/**
+ * Stored instead of a token that is too long. It cannot be decrypted, but still says that the session began at the provider:
+ * at sign-out, the provider asks the person.
+ */
+const NO_HINT = "";
+
+/** Encrypts an ID token for signing out later. */
 function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: string, idToken: string): string {
   return idToken.length > MAX_HINT_LENGTH
-    ? ""
+    ? NO_HINT
     : cipher.encrypt(hintContextOf(identityProvider?.issuer, personId), idToken);
 }
 
 /**
  * Returns the URL that signs a browser out at the identity provider; null: the session did not begin there, or the provider
  * has no such page or cannot be reached.
- * @param encrypted the session's ID token. Without a token that can be decrypted, the provider asks the person to confirm
+ * @param encrypted the session's ID token; null: the session did not begin at the provider. Without a token that can be
+ *   decrypted, the provider asks the person to confirm
  */
 export async function signOutAddress(
   { identityProvider, cipher, baseUrl }: ConsoleContext,
@@ -124,7 +135,7 @@ export function addressOf({ transport }: Pick<FastifyRequest, "transport">): str
   return countedAddress(transport?.address ?? "", 48);
 }
 
-/** Returns a browser's answer to a challenge with the contract's fields. The library validates the other fields. */
+/** Returns a passkey's answer to a challenge. The contract leaves `response` open: the WebAuthn library validates it. */
 export function passkeyProof(body: { readonly challenge_token: string; readonly response: object }): PasskeyProof {
   return { challengeToken: body.challenge_token, response: body.response as AuthenticationResponseJSON };
 }

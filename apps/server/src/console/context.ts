@@ -156,5 +156,6 @@ export function createLongReads(reads: FilteredReads): LongReads {
 /** Returns the reader for whom long reads are counted: a partner, or each person of the operator for themselves. */
 export function readerOf(request: LongRequest): ListReader {
   const { systemId, partnerId, actor } = consoleCaller(request);
+  // Patient: the read of a page comes after those of the partner's programs, and may wait for longer.
   return { systemId, partnerId: partnerId ?? actor, signal: request.signal, isPatient: true };
 }

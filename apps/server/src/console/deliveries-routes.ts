@@ -32,6 +32,11 @@ import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 import { deliveriesKey, openEventStream } from "./live/live-hub.ts";
 import { sessionStillOf } from "./session-cookie.ts";
 
+/*
+ * Routes of a partner's deliveries: the lists, one delivery, and an export as a file; resends of many deliveries, by the
+ * partner or the operator; and the stream of changes for open pages.
+ */
+
 /** Routes with which a partner's people read, export and resend its deliveries. */
 export function deliveryRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["deliveries"] {
   const { db, clock } = context;
@@ -113,11 +118,11 @@ function overTimeRoute(
 
 /** Returns the route that exports a list as a file. */
 function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<ConsoleRoutes["deliveries"], "export"> {
-  const exports = createExports();
+  const downloads = createDownloads();
   return {
     export: async ({ query, request, reply }) => {
       const scope = scopeOf(request);
-      const csv: unknown = await exports.begin(scope, async () => {
+      const csv: unknown = await downloads.begin(scope, async () => {
         const input = { ...scope, endpointRef: query.endpoint_id, ...filterOf(query) };
         // Checks the request before the response begins: an error cannot be reported afterwards.
         await listDeliveries(searching(request), { ...input, limit: 1 });
@@ -140,12 +145,12 @@ function scopeOf(request: LongRequest) {
 const RETRY_SECONDS = 5;
 
 /** Limits this process's downloads to one file at a time for each partner. */
-interface Exports {
+interface Downloads {
   /** @throws ServiceError while the partner downloads another file */
   begin(whose: PartnerScope, make: () => Promise<Readable>): Promise<Readable>;
 }
 
-function createExports(): Exports {
+function createDownloads(): Downloads {
   const running = new Set<string>();
   return {
     async begin({ systemId, partnerId }, make) {
@@ -240,6 +245,7 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): ConsoleRoutes["
       const { systemId, partnerId, person } = partnerCaller(request);
       const found = consoleSession(request);
       const endpoints = await listedEndpoints(db, { systemId, partnerId, endpointRef: query.endpoint_id });
+      // Buffers until `begin`: `add` may send missed events, or reject, which must still be answered as an error.
       const stream = openEventStream(reply as unknown as FastifyReply);
       const lastId = request.headers["last-event-id"];
       const viewer = { ...stream, personId: person.id };

@@ -62,6 +62,7 @@ export function exportRoutes(context: ConsoleContext, files: FileSender): Consol
       const { systemId, actor } = consoleCaller(request);
       const found = await findExport(db, systemId, id);
       if (found === undefined || !isFinished(found)) throw serviceError("not_found", "export");
+      // Without the request's headers, because the contract has no answers for a part of a file or an unchanged one.
       const { body } = await files.send(found, actor, { method: request.method, headers: {} }, reply);
       // Fastify sends a stream as it comes.
       return { status: 200, body: body as unknown as string };

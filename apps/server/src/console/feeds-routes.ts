@@ -151,12 +151,12 @@ export function importRoutes(context: ConsoleContext): Routes {
     },
     get: async ({ params: { id }, request }) => ({
       status: 200,
-      body: await detailOf(context, consoleCaller(request).systemId, await read(db, request, id)),
+      body: await detailOf(context, consoleCaller(request).systemId, await requireImport(db, request, id)),
     }),
     report: async ({ params: { id }, query: { limit, cursor, reason }, request }) => {
       const { systemId } = consoleCaller(request);
       // Only for its error: an unknown import must not have an empty report.
-      await read(db, request, id);
+      await requireImport(db, request, id);
       const scope = cursorScope(systemId, `import-report ${id}`, { reason });
       const position = cursorPosition(cursorCipher, scope, numberPosition);
       const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
@@ -170,13 +170,13 @@ export function importRoutes(context: ConsoleContext): Routes {
       const { systemId, actor } = consoleCaller(request);
       // False: the undo still counts rows to decide whether it is possible. It goes on in the background.
       const isDecided = await context.undos.start(actor, systemId, id);
-      return { status: 200, body: { is_decided: isDecided, import: await read(db, request, id) } };
+      return { status: 200, body: { is_decided: isDecided, import: await requireImport(db, request, id) } };
     },
   };
 }
 
 /** Returns an import. @throws ServiceError when there is no such import */
-async function read(db: Queryable, request: ConsoleRequest, id: string): Promise<ImportRow> {
+async function requireImport(db: Queryable, request: ConsoleRequest, id: string): Promise<ImportRow> {
   const row = await findImport(db, consoleCaller(request).systemId, id);
   if (row === undefined) throw commandError("not_found", "import", { id });
   return row;

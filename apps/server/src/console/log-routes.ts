@@ -25,7 +25,7 @@ import {
 import type { Queryable } from "../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
-import { consoleCaller } from "./authorize.ts";
+import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
 import { personWithEmail } from "./people/sign-in.ts";
 import { subjectNames } from "./search/service.ts";
@@ -185,11 +185,11 @@ function statusRange(filter: string | undefined): { readonly statusFrom?: number
 export function partnerAuditRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["partnerAudit"] {
   return {
     list: async ({ query, request }) => {
-      const { partnerId } = consoleCaller(request);
+      const { partnerId } = partnerCaller(request);
       return listActs(
         { ...context, db: longReads.databaseFor(request) },
         request,
-        { ...query, partner_id: partnerId ?? undefined },
+        { ...query, partner_id: partnerId },
         withoutAccount,
       );
     },

@@ -64,6 +64,7 @@ function statusRoutes(context: ConsoleContext): Pick<ConsoleRoutes["partners"], 
     remove: async ({ params: { partner_id: id }, body, request }) => {
       const { systemId, actor } = consoleCaller(request);
       const before = await read(context, request, id);
+      // The person types the partner's name, so that nobody removes another partner by mistake.
       if (body.name !== before.name) throw commandError("invalid_parameter", "partnerNameMismatch", { id });
       const ended = await removePartner({ ...context, actor }, systemId, id);
       return { status: 200, body: { ...ended, partner: await read(context, request, id) } };
@@ -90,7 +91,7 @@ function shown(partner: PartnerOverview): Served<ShownPartner> {
 
 /**
  * Routes of the data that an agency gets. Their modules are loaded with the first request, because they load the contract of
- * MDS.
+ * MDS. A report is a long read too: it waits in `filtered`, the queue of long reads.
  */
 export function agencyRoutes(
   context: ConsoleContext,

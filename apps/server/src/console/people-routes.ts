@@ -25,7 +25,7 @@ export function partnerPeopleRoutes(context: ConsoleContext): ConsoleRoutes["par
     },
     invite: async ({ request, body }) => ({
       status: 200,
-      body: await inviteAndMail(context, contextOf(request), { ...scopeOf(request), ...body }, null),
+      body: await inviteAndMail(context, contextOf(request), { ...scopeOf(request), ...body }, "partner"),
     }),
     ...memberRoutes(context, contextOf, scopeOf),
   };
@@ -89,18 +89,20 @@ function actingAs({ db, clock, ids }: ConsoleContext, actor: string): ActorConte
 /**
  * Invites by mail: opening a mailed link proves the invited person's address. Without a mail server, or if the mail fails,
  * the inviter is shown the link. It then proves the address only if the operator invites, who is trusted.
- * @param shown what a link proves that the inviter has seen: `operator`, or null if a partner's admin invites
+ * @param invitedBy whether an admin of the operator or of a partner invites
  */
 async function inviteAndMail(
   { mailer, baseUrl, serviceName, logger, invitationLimits }: ConsoleContext,
   acting: ActorContext,
   input: Omit<InvitationInput, "proves">,
-  shown: LinkProof | null,
+  invitedBy: "operator" | "partner",
 ): Promise<Served<IssuedInvitation>> {
   // The partner whose invitations are counted; null: the operator's are.
-  const inviter = shown === "operator" ? null : input.partnerId;
+  const inviter = invitedBy === "operator" ? null : input.partnerId;
   await invitationLimits.count({ systemId: input.systemId, partnerId: inviter }, input.email);
-  const proves = mailer === undefined ? shown : "mail";
+  // What the link proves if the inviter sees it; null: nothing.
+  const proofIfShown: LinkProof | null = invitedBy === "operator" ? "operator" : null;
+  const proves = mailer === undefined ? proofIfShown : "mail";
   const { id, token, expires_at: expiresAt } = await invite(acting, { ...input, proves });
   const { systemId } = input;
   const email = normalizedEmail(input.email);
@@ -113,8 +115,8 @@ async function inviteAndMail(
   } catch (error) {
     logger.warn({ err: error, invitation: id }, "an invitation could not be mailed: its link is shown to the inviter");
     // Changes the proof before the link is returned, so that nobody has seen a link that proves more.
-    await noteShown(acting, systemId, id, shown);
-    return { ...body, url, proves_address: shown !== null };
+    await noteShown(acting, systemId, id, proofIfShown);
+    return { ...body, url, proves_address: proofIfShown !== null };
   }
 }
 

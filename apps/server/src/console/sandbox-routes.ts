@@ -17,6 +17,11 @@ import { type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } 
 import type { ConsoleContext } from "./context.ts";
 import { deliveryJson } from "./delivery-json.ts";
 
+/*
+ * Routes of a sandbox: a partner's own system with a simulated city, to test an integration against. `show` and `create` are
+ * called from the pages of the live system; the other routes only from those of the sandbox.
+ */
+
 type Routes = ConsoleRoutes["partnerSandbox"];
 type FaultVerb = "addFault" | "endFaults" | "setWebhookFaults";
 type PlayVerb = "play" | "trigger" | "advance" | "reset";

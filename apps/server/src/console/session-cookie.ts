@@ -7,7 +7,10 @@ import type { Queryable } from "../storage/db/database.ts";
 import { embeddedSessionOf } from "./dashboard-links/service.ts";
 import { sessionOf, type SessionRow } from "./sessions/service.ts";
 
-/* The cookies of sessions and sign-ins, and the session that a request brings. */
+/*
+ * The cookies of sessions and sign-ins, and the session that a request brings. A frame is a page in the operator's own
+ * portal: a dashboard link has opened it for a viewer without an account, and its session has a cookie of its own.
+ */
 
 /**
  * The part of a reply that cookies need. Fastify's own type differs between its versions, and ts-rest hands over the older.
@@ -77,6 +80,7 @@ export function clearAttemptCookie(request: CookieRequest, reply: HeaderWriter):
   reply.header("set-cookie", cookieHeader(request, "oidc", "", "; Max-Age=0"));
 }
 
+/** The cookies. `oidc`: a sign-in at the identity provider that is in progress. */
 type Cookie = "session" | "oidc" | "frame";
 
 function readCookie(request: CookieRequest, cookie: Cookie): string | undefined {

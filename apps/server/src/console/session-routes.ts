@@ -65,7 +65,7 @@ export function signInRoutes(
       await signInLimits.count(body.email, address);
       const outcome = await signInWithPassword(context, { ...body, address }, beginIn(context, { request, reply }));
       if (outcome === "needs_code") return { status: 200, body: { needs_code: true } };
-      return { status: 200, body: await showSession(context, { request, reply }, outcome) };
+      return { status: 200, body: await showSession(context, { request, reply }, outcome.session) };
     },
   };
 }
@@ -106,9 +106,9 @@ export function sessionRoutes(context: ConsoleContext): Omit<ConsoleRoutes["sess
         clearFrameCookie(request, reply);
         return { status: 200, body: { provider_url: null } };
       }
-      const encrypted = await endSession(db, id);
+      const encryptedIdToken = await endSession(db, id);
       clearSessionCookie(request, reply);
-      return { status: 200, body: { provider_url: await signOutAddress(context, personId, encrypted) } };
+      return { status: 200, body: { provider_url: await signOutAddress(context, personId, encryptedIdToken) } };
     },
     confirm: async ({ request, reply, body }) => {
       const { person_id: personId, id } = consoleSession(request);

@@ -14,6 +14,11 @@ import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import { type ConsoleContext, type LongReads, type LongRequest, readerOf } from "./context.ts";
 
+/*
+ * Routes of the map of stations, of a station's history, and of sums, typical days, flows and forecasts, which are computed
+ * from the history.
+ */
+
 /**
  * Milliseconds for which a map is served although stations have changed. In a large city one changes every second; nobody
  * reads a map that fast, and making it blocks the process for some milliseconds.

@@ -228,6 +228,7 @@ async function discover(settings: ClientSettings, boundedFetch: CustomFetch): Pr
     [oidc.customFetch]: boundedFetch,
     execute: permissions,
   });
+  // Only the metadata of this configuration is used: it is made before it is known how the service authenticates itself.
   const metadata = discovered.serverMetadata();
   // The library does not compare the issuer of providers that serve many organisations. Without this check, accounts of any
   // organisation could sign in here.

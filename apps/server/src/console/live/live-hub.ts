@@ -169,6 +169,7 @@ export function openEventStream(reply: StreamReply): EventStream {
         // Tells proxies not to buffer the response, which would delay events.
         "x-accel-buffering": "no",
       });
+      // `retry`: a page whose stream has ended connects again after 2 s.
       raw.write(`retry: 2000\n\n${waiting.join("")}`);
     },
     send: ({ id, name, data }) => write(`id: ${id}\nevent: ${name}\ndata: ${data}\n\n`),
@@ -221,10 +222,10 @@ export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
   let polling: Promise<void> | undefined;
   const poll = async () => {
     const watched = hub.watched().map(readKey);
+    const isWatched = (systemId: string, endpointId: string) =>
+      watched.some((topic) => topic.systemId === systemId && topic.endpointIds.includes(endpointId));
     // Forgets the states of endpoints that nobody watches any more.
-    changes.forget((systemId, endpointId) =>
-      watched.some((topic) => topic.systemId === systemId && topic.endpointIds.includes(endpointId)),
-    );
+    changes.forget(isWatched);
     for (const [systemId, topics] of Map.groupBy(watched, (topic) => topic.systemId)) {
       const all = [...new Set(topics.flatMap(({ endpointIds }) => endpointIds))];
       // The next poll makes up for a failed one, since it compares with the last seen state; other systems are unaffected.

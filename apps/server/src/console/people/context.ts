@@ -88,21 +88,21 @@ export function createSignInLimits(rateLimits: RateLimits): SignInLimits {
     if (!allowed) throw serviceError("rate_limited", "signIn", { retryAfterSeconds: resetSeconds });
   };
   const take = async (key: string, limit: number) => requireAllowed(await limiter.take(key, limit));
-  const keyOf = (address: string) => `address ${address}`;
+  const addressKey = (address: string) => `address ${address}`;
   return {
     async count(email, address) {
-      await take(keyOf(address), ATTEMPTS_PER_ADDRESS);
-      // Counts by two bytes of the address's hash: however many addresses a client invents, at most 65,536 windows are kept.
+      await take(addressKey(address), ATTEMPTS_PER_ADDRESS);
+      // Counts by two bytes of the mail address's hash: however many a client invents, at most 65,536 windows are kept.
       await take(`account ${hash("sha256", normalizedEmail(email)).slice(0, 4)}`, ATTEMPTS_PER_ACCOUNT);
     },
     countCode: (personId) => take(`code ${personId}`, ATTEMPTS_PER_ACCOUNT),
     countConfirmation: (sessionId) => take(`confirmation ${sessionId}`, ATTEMPTS_PER_ACCOUNT),
     async countReturn(address) {
-      requireAllowed(await limiter.peek(keyOf(address), ATTEMPTS_PER_ADDRESS));
+      requireAllowed(await limiter.peek(addressKey(address), ATTEMPTS_PER_ADDRESS));
       await take(`return ${address}`, RETURNS_PER_ADDRESS);
     },
     async countFailedReturn(address) {
-      await limiter.take(keyOf(address), ATTEMPTS_PER_ADDRESS);
+      await limiter.take(addressKey(address), ATTEMPTS_PER_ADDRESS);
     },
     sweep: () => limiter.sweep(),
   };
@@ -140,12 +140,12 @@ export function createInvitationLimits(rateLimits: RateLimits): InvitationLimits
   return {
     async count({ systemId, partnerId }, email) {
       const inviter = `by ${systemId} ${partnerId ?? ""}`;
-      const address = hash("sha256", normalizedEmail(email)).slice(0, 16);
+      const invited = hash("sha256", normalizedEmail(email)).slice(0, 16);
       // Comes first, because it also limits how many addresses are remembered. The operator has no such limit: the mails
       // come from its own domain.
       if (partnerId !== null) await take(inviter, PER_PARTNER);
-      await take(`${inviter} to ${address}`, PER_INVITER_AND_ADDRESS);
-      await take(`to ${address}`, PER_ADDRESS);
+      await take(`${inviter} to ${invited}`, PER_INVITER_AND_ADDRESS);
+      await take(`to ${invited}`, PER_ADDRESS);
     },
     sweep: () => limiter.sweep(),
   };

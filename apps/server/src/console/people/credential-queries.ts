@@ -2,7 +2,7 @@ import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/* Statements about passkeys, passwords, authenticator apps, recovery codes and identities. */
+/* Statements about passkeys, answered challenges, passwords, authenticator apps, recovery codes and identities. */
 
 const passkeys = columnsOfTable("passkeys");
 export type PasskeyRow = RowOf<typeof passkeys>;
@@ -85,7 +85,7 @@ export async function updatePassword(db: Queryable, personId: string, hash: stri
 
 /**
  * Sets or, with null, removes a person's authenticator app.
- * @param step the step of the code that proved it; that code is used up
+ * @param step the time step (a period of 30 s) of the code that proved it; that code is used up
  */
 export async function updateAuthenticatorApp(
   db: Queryable,

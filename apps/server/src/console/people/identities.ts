@@ -56,7 +56,8 @@ export interface ProviderAttempt {
 /** Seconds until the browser must be back: enough to look up a password, or to set up a second factor at the provider. */
 export const ATTEMPT_TIMEOUT_SECONDS = 15 * 60;
 
-const PURPOSE = "identity provider";
+/** The purpose of the stored attempts as challenges. It keeps them apart from other challenges. */
+const CHALLENGE_PURPOSE = "identity provider";
 const CALLBACK_PATH = "/console/v1/sign-in/oidc/callback";
 
 /** A sign-in at the provider ended without success, and changed nothing. The page shows the notice. */
@@ -91,7 +92,7 @@ export async function beginAttempt(
   const random = () => makeToken((bytes) => context.ids.randomBytes(bytes));
   const secrets = { state: random(), nonce: random(), verifier: random() };
   const attempt: ProviderAttempt = { secrets, purpose, next, begunAt: context.clock() };
-  const token = giveChallenge(context, PURPOSE, JSON.stringify(attempt), ATTEMPT_TIMEOUT_SECONDS * 1000);
+  const token = giveChallenge(context, CHALLENGE_PURPOSE, JSON.stringify(attempt), ATTEMPT_TIMEOUT_SECONDS * 1000);
   const url = await requireProvider(context)
     .addressFor(secrets, redirectUri(context), purpose.kind === "confirm")
     .catch(explain);
@@ -109,7 +110,7 @@ export function readAttempt(
   query: URLSearchParams,
 ): { readonly attempt: ProviderAttempt; readonly challenge: Challenge } {
   try {
-    const challenge = readChallenge(context, PURPOSE, token ?? "");
+    const challenge = readChallenge(context, CHALLENGE_PURPOSE, token ?? "");
     // A value that decrypts was written by this file.
     const attempt = JSON.parse(challenge.value) as ProviderAttempt;
     if (query.get("state") === attempt.secrets.state) return { attempt, challenge };

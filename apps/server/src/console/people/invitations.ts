@@ -76,7 +76,7 @@ export function invite(context: ActorContext, input: InvitationInput): Promise<I
     const now = clock();
     await lockScope(tx, systemId, partnerId);
     const made = { system_id: systemId, partner_id: partnerId, created_by: actor, proves };
-    if (!(await makerMayInvite(tx, made))) throw serviceError("not_found", "page");
+    if (!(await lockRightOfMaker(tx, made))) throw serviceError("not_found", "page");
     const id = ids.next("invitation");
     const token = makeToken((bytes) => ids.randomBytes(bytes));
     const expiresAt = invitationExpiry(now);
@@ -128,14 +128,17 @@ export async function lockOpenInvitation(
 ): Promise<InvitationRow> {
   const hash = isToken(token) ? hashToken(token) : undefined;
   const found = hash && (await findInvitation(tx, hash));
-  const mayBeAccepted = found !== undefined && (await makerMayInvite(tx, found));
-  const invitation = hash && mayBeAccepted ? await lockInvitation(tx, hash) : undefined;
+  const mayMakerInvite = found !== undefined && (await lockRightOfMaker(tx, found));
+  const invitation = hash && mayMakerInvite ? await lockInvitation(tx, hash) : undefined;
   if (invitation === undefined || !isOpen(invitation, clock())) throw serviceError("not_found", "invitation");
   return invitation;
 }
 
-/** Tells whether the maker of an invitation may still invite. The command line always may. */
-async function makerMayInvite(
+/**
+ * Tells whether the maker of an invitation may still invite, and locks the membership that gives the right. The command line
+ * always may, without a membership.
+ */
+async function lockRightOfMaker(
   tx: Transaction,
   invitation: Pick<InvitationRow, "system_id" | "partner_id" | "created_by" | "proves">,
 ): Promise<boolean> {
@@ -191,8 +194,9 @@ export function acceptInvitation(
     const invitation = await lockOpenInvitation(context, tx, token);
     const known = await findPersonByEmail(tx, invitation.email);
     const signedIn = await ownerStillSignedIn(tx, acceptance.signedIn, known);
-    // Rejects the link if people sign in only at the identity provider: the link would bypass the provider.
-    if (signedIn === undefined || known?.id !== signedIn.personId) requireOtherMethod(context);
+    const isSignedInToAccount = signedIn !== undefined && signedIn.personId === known?.id;
+    // The link is about to sign somebody in. If people sign in only at the identity provider, it would bypass the provider.
+    if (!isSignedInToAccount) requireOtherMethod(context);
     const accepted = await acceptLocked(context, tx, invitation, { ...acceptance, signedIn });
     return { ...accepted, session: await begin(tx, accepted.person.id) };
   });
@@ -281,6 +285,7 @@ async function enterAccount(
     if (signedIn !== undefined) throw serviceError("forbidden", "otherInvitation", { email: invitation.email });
     throw serviceError("unauthorized", proof === null ? "unprovedInvitation" : "noSession");
   }
+  // The link opens the account: it was the account's only credential.
   await endSessionsOf(tx, person.id, null);
   await updateProof(tx, person.id, proof);
   return { person, removed: undefined };

@@ -24,7 +24,10 @@ import {
 
 export type { PeopleScope } from "./queries.ts";
 
-/* Lists and changes the members of a partner or of the operator, and revokes invitations. */
+/*
+ * Lists and changes the members of a partner or of the operator, and revokes invitations. `lockOwner` serves those who change
+ * their own account.
+ */
 
 /** Returns the members of a partner, or with null of the operator, and who is invited to become one. */
 export async function peopleOf(

@@ -183,6 +183,11 @@ function isOwnHandle({ response: { userHandle } }: AuthenticationResponseJSON, p
   return userHandle === undefined || userHandle === null || userHandle === Buffer.from(personId).toString("base64url");
 }
 
+/**
+ * Verifies the answer to a challenge. The library rejects a counter that has not grown, which means that somebody has copied
+ * the passkey.
+ * @returns the new count of the passkey's signatures
+ */
 async function verifiedCounter(
   party: RelyingParty,
   { id, public_key, counter, transports }: PasskeyRow,

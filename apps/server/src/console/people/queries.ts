@@ -215,26 +215,27 @@ export async function deleteMembership(tx: Transaction, systemId: string, id: st
 }
 
 const stored = columnsOfTable("invitations");
-const kept = stored.without("hash");
+const storedWithoutHash = stored.without("hash");
 
 /** An invitation, with the names that its page shows. */
-export interface InvitationRow extends RowOf<typeof kept> {
+export interface InvitationRow extends RowOf<typeof storedWithoutHash> {
   readonly system_name: string;
   /** Null: the operator. */
   readonly partner_name: string | null;
   readonly partner_removed: boolean;
 }
 
-const shown = `${kept.list("i")}, s.name as system_name, p.name as partner_name,
+/** The columns of an `InvitationRow`, and the tables that they come from. */
+const rowColumns = `${storedWithoutHash.list("i")}, s.name as system_name, p.name as partner_name,
   p.removed_at is not null as partner_removed`;
-const from = `invitations i join systems s on s.system_id = i.system_id
+const rowTables = `invitations i join systems s on s.system_id = i.system_id
   left join partners p on p.system_id = i.system_id and p.id = i.partner_id`;
 
 // Searches all systems, because a link's token does not name its system.
-const byHash = statement("invitations.byHash", `select ${shown} from ${from} where i.hash = $1`);
+const byHash = statement("invitations.byHash", `select ${rowColumns} from ${rowTables} where i.hash = $1`);
 const lockInvitationRow = statement(
   "invitations.lock",
-  `select ${shown} from ${from} where i.hash = $1 for update of i`,
+  `select ${rowColumns} from ${rowTables} where i.hash = $1 for update of i`,
 );
 const insertInvitationRow = statement(
   "invitations.insert",
@@ -323,7 +324,8 @@ export async function updateRevokedTo(
 
 /**
  * Revokes the open invitations that a person has made.
- * @param scope limits them to a system or, with a `partnerId`, to one partner of it; left out: those of all systems
+ * @param scope limits them to one partner or, with null, to a whole system, because the operator's admins invite to every
+ *   partner; left out: those of all systems
  */
 export async function updateRevokedOf(
   db: Queryable,

@@ -28,13 +28,13 @@ export interface PasskeyProof {
  * Signs in with a password. The response is the same, and takes nearly as long, if there is no such account or it has no
  * password. The route has counted the attempt.
  * @param proof `address`: the caller's IPv4 address or IPv6 network
- * @returns the session's token; `needs_code` when the password is right and a code is missing
+ * @returns the token of the session; `needs_code` when the password is right and a code is missing
  */
 export async function signInWithPassword(
   context: SignInContext,
   { email, address, ...proof }: PasswordProof & { readonly email: string; readonly address: string },
   begin: BeginSession,
-): Promise<string> {
+): Promise<{ readonly session: string } | "needs_code"> {
   const person = await personWithEmail(context, email);
   const countCode = (id: string) => context.signInLimits.countCode(id);
   const outcome = await provePassword(context, person, proof, { by: address, countCode });
@@ -54,7 +54,7 @@ export async function signInWithPassword(
     if (locked === undefined || locked.password_hash !== person.password_hash || hasApp(locked) !== hasApp(person))
       throw serviceError("unauthorized", "wrongSignIn");
     await recordActOf(context, tx, person.id, "person.signed_in", { method: "password" });
-    return begin(tx, person.id);
+    return { session: await begin(tx, person.id) };
   });
 }
 

@@ -7,7 +7,7 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 /* Statements about sessions, and the memberships that a session gives access to. */
 
 const stored = columnsOfTable("sessions");
-const kept = stored.without("hash", "id_token");
+const withoutSecrets = stored.without("hash", "id_token");
 
 /** A person's permissions in one system. A removed partner has no members. */
 export interface MembershipRow {
@@ -24,7 +24,7 @@ export interface MembershipRow {
 }
 
 /** A session with its person and their memberships. */
-export interface SessionRow extends RowOf<typeof kept> {
+export interface SessionRow extends RowOf<typeof withoutSecrets> {
   readonly email: Tables["people"]["email"];
   readonly name: Tables["people"]["name"];
   /** The person's rights of the operator are suspended, because the account's address is not proved. */
@@ -37,7 +37,7 @@ export interface SessionRow extends RowOf<typeof kept> {
 // sandbox. `m` has a row for each membership, and a second one for the sandbox of the membership's partner.
 const byHash = statement(
   "sessions.byHash",
-  `select ${kept.list("s")}, p.email, p.name,
+  `select ${withoutSecrets.list("s")}, p.email, p.name,
      p.proof is null and exists (
        select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null) as needs_proof,
      coalesce((
@@ -76,7 +76,7 @@ const lastUse = statement(
 
 const ofPerson = statement(
   "sessions.ofPerson",
-  `select ${kept.list()} from sessions where person_id = $1 order by last_used_at desc, id`,
+  `select ${withoutSecrets.list()} from sessions where person_id = $1 order by last_used_at desc, id`,
 );
 // The id stays: it is the same browser, under a new cookie.
 const rotate = statement(
@@ -93,7 +93,7 @@ const removeOthers = statement(
 );
 
 /** A session as the list of a person's sessions shows it. */
-export type ListedSession = RowOf<typeof kept>;
+export type ListedSession = RowOf<typeof withoutSecrets>;
 
 /** Lists every session of a person, expired ones too, the last used first. */
 export function listSessions(db: Queryable, personId: string): Promise<ListedSession[]> {

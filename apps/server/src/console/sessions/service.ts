@@ -41,6 +41,8 @@ export async function startSession(
 ): Promise<string> {
   const { db, clock, ids } = context;
   const now = new Date(clock());
+  // The identity provider's clock may be ahead: its time must not make the confirmation last longer.
+  const confirmed = Math.min(confirmedAt ?? now.getTime(), now.getTime());
   const token = makeToken((bytes) => ids.randomBytes(bytes));
   await deleteExpiredSessions(db, personId, now);
   await insertSession(db, {
@@ -50,7 +52,7 @@ export async function startSession(
     created_at: now,
     last_used_at: now,
     expires_at: expiryOf(now.getTime()),
-    confirmed_at: new Date(Math.min(confirmedAt ?? now.getTime(), now.getTime())),
+    confirmed_at: new Date(confirmed),
     id_token: encrypted ?? null,
     address: browser.address,
     user_agent: browser.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
