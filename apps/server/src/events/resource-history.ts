@@ -10,6 +10,11 @@ import {
   type StationEvent,
 } from "./queries.ts";
 
+/*
+ * Two searches of the events list by resource: `resourceHistory` finds the events and deliveries of any resource, and
+ * `stationHistory` finds when a station went offline and came back.
+ */
+
 /** An event of a resource, and its deliveries. */
 interface HistoryEvent {
   readonly id: string;
