@@ -8,6 +8,8 @@ import { createPlaces } from "../../http/places.ts";
 import type { TokenCipher } from "../../storage/secrets/encryption.ts";
 import { type FinishedExport, storedPathOf } from "./service.ts";
 
+/* Download links for exported files, and the sender that answers requests for the files. */
+
 /** The export that a download link leads to, and the partner for whom the link was made. */
 interface LinkedFile {
   readonly systemId: string;
@@ -83,7 +85,7 @@ interface FileReply {
 export interface FileSender {
   /**
    * Answers a request for a file: sets the reply's headers, and returns the status and the body to send.
-   * @param reader identifies the partner, whose simultaneous downloads are limited
+   * @param reader identifies the partner or the operator's person, whose simultaneous downloads are limited
    * @throws ServiceError
    */
   send(
@@ -114,14 +116,14 @@ export function createFileSender(directory: string): FileSender {
       const { sha256, bytes, file_name: name } = file.facts;
       if (!(await has(file))) throw serviceError("unavailable", "exportFile", { retryAfterSeconds: RETRY_SECONDS });
       const etag = `"${sha256}"`;
-      const known = request.headers["if-none-match"];
-      const isKnown = known !== undefined && fresh({ "if-none-match": known }, { etag });
-      const range = isKnown ? undefined : rangeOf(request, etag, bytes);
+      const clientEtags = request.headers["if-none-match"];
+      const isUnchanged = clientEtags !== undefined && fresh({ "if-none-match": clientEtags }, { etag });
+      const range = isUnchanged ? undefined : rangeOf(request, etag, bytes);
       // Takes the place before it sets headers: the response that refuses a download must not have those of the file.
-      const giveBack = isKnown || request.method === "HEAD" ? undefined : places.take(reader);
+      const giveBack = isUnchanged || request.method === "HEAD" ? undefined : places.take(reader);
       reply.header("etag", etag);
       reply.header("cache-control", "private, no-cache");
-      if (isKnown) return { status: 304, body: null };
+      if (isUnchanged) return { status: 304, body: null };
       reply.header("accept-ranges", "bytes");
       const { from, to } = range ?? { from: 0, to: bytes - 1 };
       reply.header("content-type", "application/octet-stream");
@@ -153,10 +155,11 @@ function rangeOf(
   const [, first = "", last = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
   if (first === "" && last === "") return undefined;
   if (headers["if-range"] !== undefined && headers["if-range"] !== etag) return undefined;
-  // Without a first byte, such as `bytes=-500`, the range is the last bytes of the file, as many as the number says.
-  const from = first === "" ? Math.max(0, bytes - Number(last)) : Number(first);
-  const to = first === "" || last === "" ? bytes - 1 : Math.min(Number(last), bytes - 1);
   if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
+  // Without a first byte, such as `bytes=-500`, the range is the last bytes of the file, as many as the number says.
+  const isOfLastBytes = first === "";
+  const from = isOfLastBytes ? Math.max(0, bytes - Number(last)) : Number(first);
+  const to = isOfLastBytes || last === "" ? bytes - 1 : Math.min(Number(last), bytes - 1);
   if (from >= bytes || to < from) {
     const size = { headers: { "content-range": `bytes */${bytes}` } };
     throw serviceError("range_not_satisfiable", "default", {}, size);

@@ -157,6 +157,7 @@ function csvWriter(file: Output, columns: readonly Column[], { clock, hasMillise
   // A failure is reported by a later write or by `finish`. This handler only prevents an unhandled rejection.
   written.catch(() => undefined);
   const push = async (text: string) => {
+    // After a failure there is no `drain`: then `written` rejects instead.
     if (!gzip.write(text)) await Promise.race([once(gzip, "drain"), written]);
   };
   const isInstant = columns.map(({ type }) => type === "instant");

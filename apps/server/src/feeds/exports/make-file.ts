@@ -88,6 +88,7 @@ async function* rideRows(
   { systemId, period, privacy, places, clock }: RideSelection,
 ): AsyncGenerator<Value[][], RideTally> {
   const leftOut = { not_completed: 0, short: 0, ended_by_operator: 0, rare: 0 };
+  // Drops the rides that are left out, and counts them in `leftOut`.
   const kept = (rides: readonly RideRecord[]) =>
     rides.filter((ride): ride is EndedRide => {
       const reason = reasonToLeaveOut(ride);

@@ -22,6 +22,7 @@ export function periodOfMonth(month: string, timeZone: string): Period {
 
 /** Returns the month of an instant in a city's local time. @param offset months to add to it; negative: to subtract */
 export function monthOf(instant: number, timeZone: string, offset = 0): string {
+  // A date whose UTC fields are the local year and month.
   const local = new Date(instant + zoneOffsets(timeZone)(instant));
   const first = new Date(Date.UTC(local.getUTCFullYear(), local.getUTCMonth() + offset, 1));
   return first.toISOString().slice(0, 7);

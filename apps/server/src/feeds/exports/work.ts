@@ -120,6 +120,7 @@ async function makeNext(options: ExportWorkOptions, systemId: string, closed: Ab
   } catch (error) {
     if (closed.aborted || isUnavailable(error)) {
       await updateReleased(db, attempt);
+      // An interrupted export is no failure; an unavailable database is reported.
       if (!closed.aborted) throw error;
     } else if (error instanceof ExportFileError) await fail(error.message);
     else {
