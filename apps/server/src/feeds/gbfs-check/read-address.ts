@@ -78,6 +78,7 @@ interface Fetched extends Pick<FeedFile, "http"> {
   /** Where redirects led. */
   readonly url: URL;
   readonly bytes: Uint8Array;
+  readonly etag: string | null;
 }
 
 /** The answer to a request for a file. A 304 has no bytes. */
@@ -102,7 +103,7 @@ class AddressReader {
   /** Aborts the requests when the time for all files is over. */
   readonly #ends: AbortSignal;
   /** Requests by address, so that a file is fetched once: several languages often share a file. */
-  readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
+  readonly #fetched = new Map<string, Promise<Fetched>>();
   /** Second requests by address, each made once for the same reason. */
   readonly #fetchedAgain = new Map<string, Promise<Answer>>();
   /** Bytes of all responses so far, those of second requests included: all are in memory until the check ends. */
@@ -115,7 +116,7 @@ class AddressReader {
   }
 
   /** Fetches a file, once. @throws Error when it cannot be fetched, or all files together are too large */
-  fetch(address: URL): Promise<Fetched & { readonly etag: string | null }> {
+  fetch(address: URL): Promise<Fetched> {
     const held = this.#fetched.get(address.href) ?? this.#fetch(address);
     this.#fetched.set(address.href, held);
     return held;
@@ -167,12 +168,12 @@ class AddressReader {
     }
   }
 
-  async #fetch(address: URL): Promise<Fetched & { readonly etag: string | null }> {
+  async #fetch(address: URL): Promise<Fetched> {
     const { monotonic } = this.#options;
     const start = monotonic();
     const { url, status, bytes, etag, headers } = await this.#request(address, {});
     // A 304 without a condition is an error of the server.
-    if (status === 304 || headers === undefined) throw new Error("the answer has no body");
+    if (status === 304) throw new Error("the answer has no body");
     const http = {
       isHttps: url.protocol === "https:",
       milliseconds: monotonic() - start,

@@ -165,7 +165,7 @@ class DocumentCheck {
       const isClosed = this.#document.name === "vehicle_availability";
       const fields = type.fields ?? {};
       // A polygon may have other members, such as a bounding box.
-      if (given.kind === "multiPolygon") this.#known(value as JsonObject, fields, place);
+      if (given.kind === "multiPolygon") this.#knownFields(value as JsonObject, fields, place);
       else this.#object(value as JsonObject, fields, place, isClosed);
     } else if (type.kind === "counts") {
       // An object with a number for each vehicle type: its names are ids, which no table has.
@@ -174,8 +174,8 @@ class DocumentCheck {
     }
   }
 
-  /** Checks the known fields, and ignores unknown ones. */
-  #known(value: JsonObject, fields: Fields, place: Place): void {
+  /** Checks the known fields of an object, and ignores unknown ones. */
+  #knownFields(value: JsonObject, fields: Fields, place: Place): void {
     const known = Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(fields, name)));
     this.#object(known, fields, place);
   }

@@ -73,8 +73,9 @@ function ruleFrom(text: string, isAdded: boolean): HoursRule | undefined {
   const isOff = groups["state"] === "off" || groups["state"] === "closed";
   const season = groups["season"] === undefined ? undefined : seasonFrom(groups["season"]);
   const spans = groups["times"]?.split(",").map(spanFrom) ?? [[0, DAY_MINUTES] as const];
-  // A break, such as `12:00-13:00 off`, is not evaluated.
-  if (season === null || (isOff && (groups["times"] !== undefined || isAdded))) return undefined;
+  // A rule that closes only some hours of a day, such as `12:00-13:00 off`, is not evaluated.
+  const isBreak = isOff && (groups["times"] !== undefined || isAdded);
+  if (season === null || isBreak) return undefined;
   return { season, weekdays: weekdaysFrom(groups["days"]), spans: isOff ? [] : spans, isAdded };
 }
 
@@ -210,7 +211,8 @@ type Weekday = (typeof weekdayWords)[number];
 export function plainHours({ rules }: Hours): PlainHours | undefined {
   const season = rules[0]?.season;
   if (rules.some((rule) => JSON.stringify(rule.season) !== JSON.stringify(season))) return undefined;
-  const always = { rules: rules.map((rule) => ({ ...rule, season: undefined })) };
+  // Any date then shows the hours of its weekday, in the season or not.
+  const withoutSeason = { rules: rules.map((rule) => ({ ...rule, season: undefined })) };
   const byTimes = new Map<string, Weekday[]>();
   const add = (weekday: number, from: number, to: number) => {
     const word = weekdayWords[weekday];
@@ -220,7 +222,7 @@ export function plainHours({ rules }: Hours): PlainHours | undefined {
   };
   for (const weekday of dayNames.keys()) {
     // 4 January 1970 was a Sunday. A span over midnight is split into a part for each of the two days.
-    for (const [from, to] of spansOf(always, dayAfter("1970-01-04", weekday))) {
+    for (const [from, to] of spansOf(withoutSeason, dayAfter("1970-01-04", weekday))) {
       if (from < DAY_MINUTES) add(weekday, from, Math.min(to, DAY_MINUTES));
       if (to > DAY_MINUTES) add((weekday + 1) % 7, Math.max(0, from - DAY_MINUTES), to - DAY_MINUTES);
     }

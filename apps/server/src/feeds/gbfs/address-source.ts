@@ -339,6 +339,7 @@ export class AddressSource implements GbfsSource {
     }
     // Something has changed, so the reader needs every document whole. Fetches those again that came as "not modified".
     const bytes = main.bytes ?? (await this.#client.get(address)).bytes;
+    // Only for the type: a request without validators is never answered by "not modified".
     if (bytes === undefined) return undefined;
     const translations: Translation[] = [];
     const kept = new Map<string, AddressResponse>();

@@ -166,6 +166,7 @@ function readRecords(
 /** Parses a list of items that have no ids. Keeps their order. */
 function readItems(feed: DescriptiveFeed, items: readonly unknown[], fields: Fields, context: DocumentContext) {
   return items.flatMap((item, index) => {
+    // Problems name the item by its number, because it has no id.
     const reader = new RecordReader(isObject(item) ? item : {}, `${index + 1}`, context);
     const read = isObject(item) ? readObject(fields, currentRecord(feed, item), reader, "") : undefined;
     if (read === undefined) reader.problem("", item, "not_an_object");

@@ -1,4 +1,4 @@
-import { type Field, type GbfsFeed, type GbfsFeedName, gbfsFeeds } from "@bikeshare/contract";
+import { type Field, type GbfsFeed, type GbfsFeedName, gbfsFeeds, type LocalText } from "@bikeshare/contract";
 import { languageFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import type { Position } from "../../city/fleet/bike.rules.ts";
 import type { VehicleReport } from "../../city/fleet/snapshot-decision.rules.ts";
@@ -89,20 +89,17 @@ function translated(
     return document;
   const { data } = document;
   const main = languageFrom(data["language"]) ?? language;
-  const others = translations.flatMap(({ language: other, bytes }) => {
+  const others = translations.flatMap(({ language: other, bytes }): TranslatedRecords[] => {
     const byId = other === main ? undefined : recordsOf(texts, bytes);
     return byId === undefined ? [] : [{ language: other, byId }];
   });
   const translate = (record: JsonObject) => {
-    // "" is the id that `recordsOf` gives `data` itself.
-    const id = texts.id === undefined ? "" : (identifierFrom(record[texts.id]) ?? "");
+    // A record without an id has no translation, because no record of `others` has the id "".
+    const id = texts.id === undefined ? ID_OF_DATA : (identifierFrom(record[texts.id]) ?? "");
     const changed = texts.fields.flatMap((field) => {
       const text = record[field];
       if (typeof text !== "string" || text.trim() === "") return [];
-      const inOthers = others.flatMap(({ language: other, byId }) => {
-        const translation = textFrom(byId.get(id)?.[field]);
-        return translation === undefined ? [] : [{ text: translation, language: other }];
-      });
+      const inOthers = textsIn(others, id, field);
       const isTranslated = inOthers.some((each) => each.text !== text.trim());
       return isTranslated ? [[field, [{ text, language: main }, ...inOthers]] as const] : [];
     });
@@ -115,15 +112,32 @@ function translated(
   return { ...document, data: { ...data, [texts.list]: all } };
 }
 
+/** The records of a document in another language, by id. */
+interface TranslatedRecords {
+  readonly language: string;
+  readonly byId: ReadonlyMap<string, JsonObject>;
+}
+
+/** The id of `data` itself, if that has the texts. */
+const ID_OF_DATA = "";
+
+/** Returns a field of a record in each language that has it. */
+function textsIn(translations: readonly TranslatedRecords[], id: string, field: string): LocalText[] {
+  return translations.flatMap(({ language, byId }) => {
+    const text = textFrom(byId.get(id)?.[field]);
+    return text === undefined ? [] : [{ text, language }];
+  });
+}
+
 /**
  * Returns the records of a translation by id; undefined: the translation cannot be read. If the texts are in `data` itself,
- * returns `data` as the only record, with the id "".
+ * returns `data` as the only record, with the id `ID_OF_DATA`.
  */
 function recordsOf({ list, id }: Texts, bytes: Uint8Array): ReadonlyMap<string, JsonObject> | undefined {
   const document = readLeniently(bytes);
   const data = isObject(document) ? document["data"] : undefined;
   if (!isObject(data)) return undefined;
-  if (list === undefined || id === undefined) return new Map([["", data]]);
+  if (list === undefined || id === undefined) return new Map([[ID_OF_DATA, data]]);
   const records: unknown = data[list];
   if (!Array.isArray(records)) return undefined;
   return new Map(

@@ -33,7 +33,8 @@ export function contentDigest({ at, records }: AgeingFeed): string | null {
   for (const id of [...records.keys()].toSorted()) {
     const { last_reported: reported = null, ...record } = records.get(id) ?? {};
     const isOwnTime = reported !== null && Math.abs(at - reported) > SAME_TIME_MS;
-    // Leaves out facts, because they contain links, which may change with every document.
+    // Leaves out facts, because they contain links, which may change with every document. Leaves out the docks for each set
+    // of vehicle types, because `num_docks_available` counts them.
     const judged = { ...record, source_facts: undefined, vehicle_docks_available: undefined };
     hash.update(JSON.stringify([id, judged, isOwnTime ? reported : null]));
   }

@@ -53,8 +53,8 @@ export function verdictOf({ id, name, about, take }: Consumer, set: FeedSet): Fe
   const { stations, vehicles, losses: found } = take(set);
   const losses = found.toSorted((a, b) => b.count - a.count);
   const isNothing = stations.shown + vehicles.shown === 0 && stations.of + vehicles.of > 0;
-  const taken = losses.length > 0 ? "partial" : "complete";
-  const state = isNothing ? "nothing" : taken;
+  const extent = losses.length > 0 ? "partial" : "complete";
+  const state = isNothing ? "nothing" : extent;
   return {
     consumer: id,
     name,
