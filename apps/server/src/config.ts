@@ -237,9 +237,9 @@ function readSignIn(read: Read, publicUrl: string | undefined, issues: string[])
   const possible = SIGN_IN_METHODS.filter((method) => method !== "oidc" || issuer !== undefined);
   const signInMethods = read("SIGN_IN_METHODS", possible, severalOf(SIGN_IN_METHODS));
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
-    // A wrong issuer has already been added to the issues.
     const isIssuerWrong = issuer === undefined && read("OIDC_ISSUER", false, () => true);
-    const isBegun = (issuer ?? clientId ?? clientSecret) !== undefined;
+    const isBegun = [issuer, clientId, clientSecret].some((value) => value !== undefined);
+    // A wrong issuer has already been added to the issues.
     if (isIssuerWrong) return { signInMethods, identityProvider: undefined };
     if (isBegun) issues.push("OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: set all three, or none");
     else if (signInMethods.includes("oidc")) issues.push("SIGN_IN_METHODS: oidc needs OIDC_ISSUER");

@@ -27,8 +27,6 @@ export interface EventBlocks {
 
 /** Positions in a block. Too low: needs more memory (now 14 kB for 256,000 events). Too high: a page skips more events. */
 const BLOCK_SIZE = 512;
-/** Least positions that one statement counts. */
-const MIN_COUNTED = 2 * BLOCK_SIZE;
 /** Most positions of a day that may follow the last counted block: one block that is full, and one that is not. */
 const MAX_TAIL = 2 * BLOCK_SIZE;
 /** Positions that one statement counts, in about ten milliseconds. */
@@ -68,7 +66,7 @@ export function createEventBlocks(): EventBlocks {
     if (days.size > MAX_DAYS && oldest !== undefined) days.delete(oldest);
     // Only full blocks are counted, because no event is added to them any more.
     const whole = Math.floor(last / BLOCK_SIZE) * BLOCK_SIZE;
-    while (whole - known.upto >= MIN_COUNTED) {
+    while (whole - known.upto >= MAX_TAIL) {
       const range = { after: known.upto, upto: Math.min(whole, known.upto + CHUNK_SIZE), size: BLOCK_SIZE };
       const found = await countEventsByBlock(db, { systemId, partnerId }, day, range);
       // Another request may have counted these blocks meanwhile.

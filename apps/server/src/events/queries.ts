@@ -38,8 +38,8 @@ const lock = statement("sequencer.lock", "select last_position from event_sequen
 /*
  * Selects the next events in the order of their ids, which an index provides. Locks the events, so that a statement
  * that removes a rider from an event runs either before or after the event is moved. The caller has locked the sequence
- * before, so the selected day takes into account what the previous holder of that lock wrote. $4: the ids to select;
- * null: the first $3 events, without those whose numbering failed.
+ * before, so the selected day takes into account what the previous holder of that lock wrote. The day is today ($2), or a
+ * later one that is on record already. $4: the ids to select; null: the first $3 events, without those whose numbering failed.
  */
 const take = statement(
   "sequencer.take",
@@ -51,7 +51,7 @@ const take = statement(
 );
 
 /*
- * Gives the chosen events positions in the order in which they happened. No step of the statement reads the result of
+ * Gives the events $4 the positions after $2, in the order in which they happened, on the day $3. No step of the statement reads the result of
  * another step: a distributed database would send such a result to every node, and would fail while one node is unavailable.
  * Every step reads the outbox as it was before the statement, although one step deletes the events from it. The final
  * `select` returns nothing: the steps are the statement's whole work.
@@ -137,7 +137,10 @@ const json = `'{"id":' || to_json(id) || ',"event":"' || name
   || '","occurred_at":"' || to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   || '","data":' || data || '}'`;
 
-/** The condition for events that a viewer may see. $2: the names of these events; $3: the viewer's partner. */
+/**
+ * The condition for events that a viewer may see. $2: the names of these events; $3: the viewer's partner. In
+ * `list`, `positionAfter` and `between`, $4 is the day and $5 the number of the position after which they read.
+ */
 const visible = "name = any($2::text[]) and (partner_id is null or partner_id = $3)";
 
 /*

@@ -305,6 +305,7 @@ async function connectOwn(
   identity: Identity,
   memberships: readonly Pick<Membership, "systemId">[],
 ): Promise<{ readonly isFirstProof: boolean; readonly removed: RemovedCredentials | undefined }> {
+  // A proof by one system's operator does not count for an account that has memberships in other systems.
   const isFirstProof = identity.email === person.email && !covers(proofOf(person), memberships);
   const removed = isFirstProof ? await takeOver(context, tx, person, BY_IDENTITY) : undefined;
   // The identities are read after `takeOver`, which disconnects all of them.

@@ -32,30 +32,36 @@ export interface SessionRow extends RowOf<typeof withoutSecrets> {
   readonly memberships: readonly MembershipRow[];
 }
 
-// Searches all systems, because a cookie does not name one. The holder of an account with an unproved address may be
-// anybody, and so has no rights of the operator. A partner that is suspended in its live system (`home`) is suspended in its
-// sandbox. `m` has a row for each membership, and a second one for the sandbox of the membership's partner.
-const byHash = statement(
-  "sessions.byHash",
-  `select ${withoutSecrets.list("s")}, p.email, p.name,
-     p.proof is null and exists (
-       select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null) as needs_proof,
-     coalesce((
-     select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name, 'partner_id', m.partner_id,
-         'partner_name', q.name, 'partner_suspended', coalesce(q.suspended_at, home.suspended_at) is not null,
+// The holder of an account (`p`) with an unproved address may be anybody, and so has no rights of the operator.
+const needsProof = `p.proof is null and exists (
+       select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null)`;
+
+// A row for each membership, and a second one for the sandbox of the membership's partner. `home_system_id`: the partner's
+// live system.
+const membershipsAndSandboxes = `select system_id, partner_id, person_id, role, id, false as is_sandbox,
+         system_id as home_system_id from memberships
+       union all
+       select x.system_id, member.partner_id, member.person_id, member.role, member.id, true, member.system_id
+       from memberships member join sandboxes x on x.live_system_id = member.system_id and x.partner_id = member.partner_id`;
+
+// The memberships of a session's person, as `MembershipRow`. A partner (`q`) that is suspended in its live system (`home`) is
+// suspended in its sandbox too.
+const membershipRows = `select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name,
+         'partner_id', m.partner_id, 'partner_name', q.name,
+         'partner_suspended', coalesce(q.suspended_at, home.suspended_at) is not null,
          'role', m.role, 'is_sandbox', m.is_sandbox,
          'is_agency', exists (select from agencies a where a.system_id = m.system_id and a.partner_id = m.partner_id))
        order by m.is_sandbox, m.system_id, q.name nulls first, m.id)
-     from (
-       select system_id, partner_id, person_id, role, id, false as is_sandbox, system_id as home_system_id from memberships
-       union all
-       select x.system_id, member.partner_id, member.person_id, member.role, member.id, true, member.system_id
-       from memberships member join sandboxes x on x.live_system_id = member.system_id and x.partner_id = member.partner_id
-     ) m join systems y on y.system_id = m.system_id
+     from (${membershipsAndSandboxes}) m join systems y on y.system_id = m.system_id
      left join partners q on q.system_id = m.system_id and q.id = m.partner_id
      left join partners home on home.system_id = m.home_system_id and home.id = m.partner_id
-     where m.person_id = s.person_id and q.removed_at is null
-       and (m.partner_id is not null or p.proof is not null)), '[]') as memberships
+     where m.person_id = s.person_id and q.removed_at is null and (m.partner_id is not null or p.proof is not null)`;
+
+// Searches all systems, because a cookie does not name one.
+const byHash = statement(
+  "sessions.byHash",
+  `select ${withoutSecrets.list("s")}, p.email, p.name, ${needsProof} as needs_proof,
+     coalesce((${membershipRows}), '[]') as memberships
    from sessions s join people p on p.id = s.person_id where s.hash = $1`,
 );
 const byId = statement("sessions.byId", "select id from sessions where id = $1");

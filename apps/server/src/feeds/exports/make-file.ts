@@ -78,15 +78,9 @@ interface RideTally {
 /** A ride that is not left out, so it has ended. */
 type EndedRide = RideRecord & { readonly endedAt: number };
 
-/**
- * Reads a month's rides as rows of a file. `coarse` reads the rides twice, first to count them by pair of stations, so `db`
- * must be a transaction with one snapshot.
- * @returns yields the rows, and returns how many rides were left out or merged
- */
-async function* rideRows(
-  db: QueryRunner,
-  { systemId, period, privacy, places, clock }: RideSelection,
-): AsyncGenerator<Value[][], RideTally> {
+/** Reads a month's rides. Yields the rows of a file, and returns how many rides were left out or merged. */
+async function* rideRows(db: QueryRunner, selection: RideSelection): AsyncGenerator<Value[][], RideTally> {
+  const { systemId, period, privacy, places } = selection;
   const leftOut = { not_completed: 0, short: 0, ended_by_operator: 0, rare: 0 };
   // Drops the rides that are left out, and counts them in `leftOut`.
   const kept = (rides: readonly RideRecord[]) =>
@@ -95,12 +89,28 @@ async function* rideRows(
       if (reason !== undefined) leftOut[reason]++;
       return reason === undefined;
     });
-  if (privacy !== "coarse") {
-    const show = showRide(privacy, places);
-    for await (const rides of readRides(db, systemId, period)) yield kept(rides).map(show);
-    return { leftOut, merged: null };
+  if (privacy === "coarse") {
+    const { rare, merged } = yield* coarseRows(db, selection, kept);
+    return { leftOut: { ...leftOut, rare }, merged };
   }
+  const show = showRide(privacy, places);
+  for await (const rides of readRides(db, systemId, period)) yield kept(rides).map(show);
+  return { leftOut, merged: null };
+}
+
+/**
+ * Yields the rows of the level `coarse`. Reads the rides twice, first to count them by pair of stations, so `db` must be a
+ * transaction with one snapshot.
+ * @param kept returns the rides that are not left out, whatever their pair
+ * @returns how many rides were left out because their pair is rare, and how many name regions instead of stations
+ */
+async function* coarseRows(
+  db: QueryRunner,
+  { systemId, period, places, clock }: RideSelection,
+  kept: (rides: readonly RideRecord[]) => readonly EndedRide[],
+): AsyncGenerator<Value[][], { readonly rare: number; readonly merged: number }> {
   const namingOf = await countPairs(db, systemId, period, places);
+  let rare = 0;
   let merged = 0;
   // The rows of rides that began in the same quarter of an hour, to which `coarse` rounds times.
   let quarter: Value[][] = [];
@@ -110,23 +120,24 @@ async function* rideRows(
     for (const ride of kept(rides)) {
       const naming = namingOf(ride.startStationId, ride.endStationId);
       // undefined: the pair of stations is rare, and naming its regions does not help (`PairCounter.namings`).
-      if (naming === undefined) leftOut.rare++;
-      else {
-        if (naming !== "stations") merged++;
-        const startedAt = clock.coarse(ride.startedAt);
-        // Rides come in the order of their start, so the rows of the previous quarter of an hour are complete.
-        if (startedAt !== quarterStart) {
-          done.push(...shuffled(quarter));
-          quarter = [];
-          quarterStart = startedAt;
-        }
-        quarter.push(showCoarsely(ride, startedAt, clock.coarse(ride.endedAt), naming, places));
+      if (naming === undefined) {
+        rare++;
+        continue;
       }
+      if (naming !== "stations") merged++;
+      const startedAt = clock.coarse(ride.startedAt);
+      // Rides come in the order of their start, so the rows of the previous quarter of an hour are complete.
+      if (startedAt !== quarterStart) {
+        done.push(...shuffled(quarter));
+        quarter = [];
+        quarterStart = startedAt;
+      }
+      quarter.push(showCoarsely(ride, startedAt, clock.coarse(ride.endedAt), naming, places));
     }
     yield done;
   }
   yield shuffled(quarter);
-  return { leftOut, merged };
+  return { rare, merged };
 }
 
 /** Returns why a ride is left out of exported files; undefined: it is not left out. */

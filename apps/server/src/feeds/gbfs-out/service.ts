@@ -190,9 +190,8 @@ async function dataOf(
     return JSON.stringify(discovery({ baseUrl: inputs.baseUrl(), system }, version, listed));
   }
   const main = mainLanguage(system);
-  const write = <Feed extends GbfsFeedName>(name: Feed, data: FeedData<Feed> | undefined) =>
-    data && writeData(name, data, version, { wanted: language ?? main, main });
-  return write(feed, await canonical[feed](inputs, version));
+  const data = await canonical[feed](inputs, version);
+  return data && writeData(feed, data, version, { wanted: language ?? main, main });
 }
 
 /**
