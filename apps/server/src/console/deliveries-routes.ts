@@ -40,6 +40,7 @@ import { sessionStillOf } from "./session-cookie.ts";
 /** Routes with which a partner's people read, export and resend its deliveries. */
 export function deliveryRoutes(context: ConsoleContext, longReads: LongReads): ConsoleRoutes["deliveries"] {
   const { db, clock } = context;
+  // `hints`: what explanations of a delivery advise the readers of pages to do.
   const reading: ReadContext = { db, clock, hints: pageHints };
   // For statements that may take long: a partner has one such read at a time (`LongReads`).
   const searching = (request: LongRequest): ReadContext => ({ ...reading, db: longReads.databaseFor(request) });

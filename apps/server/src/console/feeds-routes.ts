@@ -290,6 +290,7 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
     feeds: async ({ request }) => ({ status: 200, body: { data: await feedsOf(context, systemOf(request)) } }),
     list: async ({ params: { kind }, request }) => {
       const systemId = systemOf(request);
+      // Vehicle types also have those that nobody has described, but that a bike, a station or a ride names.
       const all: readonly Described[] =
         kind === "vehicle_type"
           ? await describedTypesEver(db, systemId)

@@ -9,6 +9,11 @@ import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 
+/*
+ * Routes of API keys, for a partner's own people and for the operator. A partner's allowance says which keys its admins may
+ * make: their scopes, number, requests together, and days until they expire.
+ */
+
 const HOUR_MS = 3_600_000;
 
 /** Routes of a partner's keys. */

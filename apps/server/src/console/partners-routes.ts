@@ -57,7 +57,8 @@ function statusRoutes(context: ConsoleContext): Pick<ConsoleRoutes["partners"], 
       const { systemId, actor } = consoleCaller(request);
       const { endpoints } = await resumePartner({ ...context, actor }, systemId, id);
       const partner = await read(context, request, id);
-      // An endpoint with nothing to send has no probe yet: its next event is the probe.
+      // The delivery that is sent first shows whether a resumed endpoint works: its probe. An endpoint with nothing to send
+      // has none yet. `held`: deliveries that wait until somebody sends or drops them.
       const probes = endpoints.flatMap(({ probe }) => probe ?? []);
       return { status: 200, body: { partner, probes, held: endpoints.reduce((sum, { held }) => sum + held, 0) } };
     },

@@ -18,8 +18,8 @@ import type { ConsoleContext } from "./context.ts";
 import { deliveryJson } from "./delivery-json.ts";
 
 /*
- * Routes of a sandbox: a partner's own system with a simulated city, to test an integration against. `show` and `create` are
- * called from the pages of the live system; the other routes only from those of the sandbox.
+ * Routes of a sandbox: a partner's own system with a simulated city, to test an integration against. The pages of the live
+ * system call `create`, pages of both systems call `show`, and only those of the sandbox call the other routes.
  */
 
 type Routes = ConsoleRoutes["partnerSandbox"];

@@ -239,7 +239,7 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
     ) => {
       const { actor, scope } = callerOf(call);
       // `total`, `until`: the count that the person has seen and its time, so that no other deliveries are dropped. A page
-      // drops many deliveries in several calls; `isContinued` marks those after the first.
+      // drops many deliveries in several calls: those after the first are continued, and count nothing again.
       const { total, until, is_continued: isContinued = false } = call.body;
       const body = await dropHeld({ ...context, actor }, scope, { total, until: new Date(until), isContinued });
       return { status: 200 as const, body };

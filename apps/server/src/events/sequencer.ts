@@ -68,6 +68,7 @@ export function createSequencer({
   watch,
 }: SequencerOptions): Sequencer {
   const runOnce = createMover({ db, clock, onError, watch });
+  // Runs once at a time for each system. Requests during a run lead to one more run.
   const numbering = new Coalescer({
     work: async (systemId) => {
       await (watch === undefined ? runOnce(systemId) : watch.run(() => runOnce(systemId)));
@@ -111,7 +112,10 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
     return moved;
   }
 
-  /** Moves the next batch, and then each event whose numbering failed before and whose retry is due. */
+  /**
+   * Moves the next batch. If events whose numbering failed before are due for a retry, `sweepUnits` moves the batch, and then
+   * each of these events by itself.
+   */
   async function moveNext(systemId: string): Promise<Swept> {
     const { waiting, has_due: hasDue } = await findWhetherEventsWait(db, systemId);
     if (hasDue) return sweepUnits(unitWork, systemId, BATCH);

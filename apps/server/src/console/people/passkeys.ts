@@ -184,8 +184,8 @@ function isOwnHandle({ response: { userHandle } }: AuthenticationResponseJSON, p
 }
 
 /**
- * Verifies the answer to a challenge. The library rejects a counter that has not grown, which means that somebody has copied
- * the passkey.
+ * Verifies the answer to a challenge. The library rejects a counter that has not grown, because somebody may have copied the
+ * passkey. Passkeys that are synced between devices do not count: both counters are 0.
  * @returns the new count of the passkey's signatures
  */
 async function verifiedCounter(

@@ -77,6 +77,7 @@ const DELETE_BATCH_SIZE = 100;
  * it from the start.
  */
 export function startExportWork(options: ExportWorkOptions): PeriodicWork {
+  // Calls `next` for each system in turn until no export waits, and `care` at its longer interval.
   return startSystemSteps({
     ...options,
     intervalMs: INTERVAL_MS,

@@ -126,6 +126,8 @@ function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: Gbfs
     const { maxStations, stationStaleAfterMs } = context;
     const stationSnapshot = { source, information, status, timesBefore: times, maxStations, stationStaleAfterMs };
     const parkedAt = stationsOfParked(vehicles);
+    // Only plans the stations, because bikes are written first. A bike without a position gets that of its station, as it
+    // is after this snapshot.
     const plan = await planStations(command, stationSnapshot, parkedAt);
     const bikes = await applyVehicles(command, source, times, vehicles, () =>
       plannedPositions(command, plan, parkedAt),
