@@ -72,13 +72,15 @@ export function readFeed<Content extends object>(
     problems.add({ record, ...rejection, action: "rejected" });
   };
   for (const item of items) {
-    if (isObject(item)) for (const field of Object.keys(item)) if (!format.known.has(field)) unknownFields.add(field);
+    for (const field of isObject(item) ? Object.keys(item) : []) {
+      if (!format.known.has(field)) unknownFields.add(field);
+    }
     const { id, idField, content } = readItem(item, format, context);
     if (isRejection(content)) {
       if (id !== null) rejected.add(id);
       reject(id, content);
     } else if (id !== null) {
-      // The last of two records with the same id wins, as in JSON.
+      // The last of two records with the same id wins, as in JSON. This reports the first, which `set` replaces.
       if (records.has(id)) reject(id, { field: idField, value: id, reason: "same_id_again_later" });
       records.set(id, content);
     }

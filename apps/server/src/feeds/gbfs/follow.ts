@@ -64,7 +64,7 @@ export interface PollResult {
   readonly stations: ImportCounts | null;
   readonly bikes: ImportCounts | null;
   readonly events: EventCounts;
-  /** The feeds that fail, in this poll or since an earlier one. An empty name: the failure is not a feed's. */
+  /** The feeds that fail, in this poll or since an earlier one, and a failure that is not a feed's (`NO_FEED`). */
   readonly failures: readonly FeedProblem[];
   /** Seconds since each feed was last fetched and read without a failure; null: never. */
   readonly ages: Readonly<Record<string, number | null>>;
@@ -80,9 +80,12 @@ export interface PollResult {
   readonly reportError?: unknown;
 }
 
+/** The name in a `FeedProblem` that is not the failure of a feed, such as that of the database. */
+const NO_FEED = "";
+
 /** A feed that fails, and why. */
 export interface FeedProblem {
-  /** Empty: the failure is not a feed's. Nothing could be applied then. */
+  /** `NO_FEED`: the failure is not a feed's. Nothing could be applied then. */
   readonly feed: string;
   readonly message: string;
   /** When the failure began, RFC 3339; null: the failure is neither that of a feed nor a changed `system_id`. */
@@ -155,7 +158,10 @@ class Follower {
   #dataAges: readonly FeedDataAge[] = [];
   /** Whether the next snapshot is applied even if the source's `system_id` has changed. */
   #isForced: boolean;
-  /** Set when the source's `system_id` has changed. Nothing is applied until the source publishes the old one again. */
+  /**
+   * Set when the source's `system_id` has changed. Nothing is applied until the source publishes the old one
+   * (`error.before`) again. Until then each poll throws the same `error`.
+   */
   #rejection: { readonly error: OtherSystemError; readonly since: number } | undefined;
 
   constructor(options: FollowOptions, location: URL, signal: AbortSignal) {
@@ -182,7 +188,7 @@ class Follower {
       if (!this.#signal.aborted) await this.#writeHealth(now, message).catch(() => undefined);
       const rejection = this.#rejection;
       const since = rejection !== undefined && error === rejection.error ? utc(rejection.since) : null;
-      const failure = { feed: "", message, since, retry_at: utc(now + this.#options.intervalMs) };
+      const failure = { feed: NO_FEED, message, since, retry_at: utc(now + this.#options.intervalMs) };
       const result = this.#resultOf(now, "failed");
       return { result: { ...result, failures: [failure, ...result.failures] }, error };
     } finally {
@@ -200,7 +206,7 @@ class Follower {
     // Frees the memory of reading before applying needs its own.
     await this.#source.release();
     this.#signal.throwIfAborted();
-    // Checked again, because the source may have changed between the two answers.
+    // Checks again, because the source may have changed since `#checkSystem` read its `system_id`.
     if (rejection !== undefined && publishedIdOf(reading.snapshot) !== rejection.error.before) throw rejection.error;
     let imported: ImportOutcome | undefined;
     if (!isEmpty(reading.snapshot)) {
@@ -240,14 +246,14 @@ class Follower {
    * @throws OtherSystemError if it does not
    */
   async #checkSystem(rejection: OtherSystemError): Promise<void> {
-    const said = await this.#source.read("system_information").catch((error: unknown) => {
+    const system = await this.#source.read("system_information").catch((error: unknown) => {
       if (error instanceof FeedFailure) return undefined;
       throw error;
     });
     this.#signal.throwIfAborted();
     // Makes the next poll check again, whatever the document's `ttl`.
     this.#source.reset();
-    if (said?.publishedId !== rejection.before) throw rejection;
+    if (system?.publishedId !== rejection.before) throw rejection;
   }
 
   /** Returns an error's message. That of another system also says how its source is applied again. */
@@ -336,11 +342,15 @@ export function logPolls(
   // Infinity: a failure ends with a success alone, and never because nothing has failed for a while.
   const options = { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name } as const;
   const works = new Map<string, WorkCondition>();
-  /** For each failing feed, a key of its last failure. It contains the time of the next try, so each try has its own. */
+  /**
+   * For each failing feed, a key of its last try. A poll that does not try a failing feed again returns the same failure,
+   * which must not count twice. The time of the next try distinguishes one try from another.
+   */
   const lastFailures = new Map<string, string>();
-  // Returns the condition of a feed. An empty name stands for a failure that is not a feed's.
+  // Returns the condition of a feed, or of the failure that is not a feed's.
   const workOf = (feed: string) => {
-    const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
+    const title =
+      feed === NO_FEED ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
     const work = works.get(feed) ?? conditions.of(title, options);
     works.set(feed, work);
     return work;
@@ -360,11 +370,11 @@ export function logPolls(
   };
   return ({ outcome, failures, stale, stations, bikes, events, report, reportError }, error) => {
     const failing = new Set(failures.map(({ feed }) => feed));
-    for (const failure of failures) if (failure.feed !== "") fail(failure);
-    // The failure with the empty name is the `error` itself.
-    if (error !== undefined) workOf("").failed(error);
+    for (const failure of failures) if (failure.feed !== NO_FEED) fail(failure);
+    // The failure that is not a feed's is the `error` itself.
+    if (error !== undefined) workOf(NO_FEED).failed(error);
     for (const [feed, work] of works) {
-      if (failing.has(feed) || (feed === "" && error !== undefined)) continue;
+      if (failing.has(feed) || (feed === NO_FEED && error !== undefined)) continue;
       lastFailures.delete(feed);
       work.succeeded();
     }

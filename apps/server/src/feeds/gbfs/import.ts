@@ -128,6 +128,7 @@ const READ: ReadonlySet<string> = new Set(["gbfs", "gbfs_versions", "manifest", 
  * @throws FeedFailure like `importGbfs`
  */
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
+  // `isWhole`: an import reads every feed, so a feed that is not in the snapshot does not exist, or failed.
   const reading = { ...(await readSnapshot(source, context.now)), isWhole: true };
   const { information, status, vehicles } = reading.snapshot;
   // Any feed of the fleet that could be read.
@@ -185,9 +186,10 @@ function countsOf(
 function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stations, bikes, late }: Applied): boolean {
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
   const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);
+  // A source without stations and vehicles has other descriptions, which were stored.
   if (feeds.length === 0) return false;
   if (feeds.every(({ name }) => late.includes(name))) return true;
-  // Nothing is stored either if every station and every bike belongs to another source.
+  // Otherwise, nothing was stored if every station and every bike belongs to another source.
   const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
   return stations.ownedByOthers.length === named.size && bikes.ownedByOthers.length === (vehicles?.records.size ?? 0);
 }
@@ -229,6 +231,7 @@ async function openDirectory(location: string): Promise<OpenSource> {
   });
   if (!found.isDirectory()) throw new FeedFailure("gbfs", `${directory} is not a directory`);
   const reader = createDocumentReader();
+  // The language of texts that do not name theirs. `system_information`, which is read first, has it.
   let language: string | undefined;
   return {
     async read(feed, now) {

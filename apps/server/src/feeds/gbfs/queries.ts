@@ -65,7 +65,7 @@ export async function updateSourceTimes(
 }
 
 // Updates the time of descriptions whose content is unchanged, and returns the feeds whose content is new. The caller has
-// locked the source's row, so no other transaction writes these descriptions.
+// locked the source's row, so no other transaction writes these descriptions. "C" is also the collation of the column `feed`.
 const touchDescriptions = statement(
   "gbfsDocuments.touch",
   `with given as materialized (

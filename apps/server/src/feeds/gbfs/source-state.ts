@@ -35,6 +35,7 @@ const SHOWN_MISSING = 200;
 
 /** Returns the sources of a system with their health. */
 export async function sourceStates(db: Queryable, systemId: string): Promise<SourceState[]> {
+  // Since 1970: also the feeds that no process has polled for long.
   const [sources, feeds] = await Promise.all([listSourceHealth(db, systemId), listFeedHealth(db, systemId, 0)]);
   return sources.map((source) => ({ ...source, feeds: feeds.filter((feed) => feed.source === source.source) }));
 }
@@ -80,13 +81,16 @@ export interface FeedAge {
   readonly ageMs: number | undefined;
   /** Milliseconds since the feed began to fail; 0: it does not fail. */
   readonly failingMs: number;
-  /** Milliseconds since the publisher last changed the feed's data; undefined: not known, or not judged. */
+  /**
+   * Milliseconds since the publisher last changed the feed's data; undefined: not known, or not judged, as for descriptions,
+   * which may stay the same for years.
+   */
   readonly dataAgeMs: number | undefined;
   /** The reason why the feed's data are too old; undefined: they are not. */
   readonly staleness: string | undefined;
 }
 
-/** Returns the ages of a system's followed feeds. @param now milliseconds since 1970 */
+/** Returns the ages of a system's feeds that were polled in the last days (`FORGOTTEN_MS`). @param now milliseconds since 1970 */
 async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
   const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
   return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince, ...stored }) => {

@@ -10,6 +10,9 @@ import type { ReportEntry, ReportSummary } from "./report.rules.ts";
 /*
  * The statements about imports, in four parts: the records of imports, the progress of running imports, the reports of
  * rejected and repaired records, and the removal of a feed's source when its import is undone.
+ *
+ * The record of an import is `running`, then `done`. An undo makes it `undoing`, then `undone`. An import of trips whose rides
+ * an earlier import has already created overlaps the earlier one (`import_overlaps`), which can then be undone only after it.
  */
 
 /** A row of the table `imports`. */
@@ -403,20 +406,23 @@ const lockBikes = statement(
 const state = statement(
   "sourceRemoval.state",
   `with station as (select id, updated_at from stations where system_id = $1 and source = $2),
-     bike as (select id, updated_at from bikes where system_id = $1 and source = $2)
+     bike as (select id, updated_at from bikes where system_id = $1 and source = $2),
+     used_station as (
+       select id from station where
+         exists (select from rides where system_id = $1 and start_station_id = station.id)
+         or exists (select from rides where system_id = $1 and end_station_id = station.id)
+         or id in (select station_id from reservations where system_id = $1 and station_id is not null)
+         or id in (select station_id from bikes where system_id = $1 and station_id is not null and source <> $2)
+         or id in (select reported_station_id from bikes
+                   where system_id = $1 and reported_station_id is not null and source <> $2)),
+     used_bike as (
+       select id from bike where
+         exists (select from rides where system_id = $1 and bike_id = bike.id)
+         or id in (select bike_id from reservations where system_id = $1))
    select (select count(*) from station) as stations, (select count(*) from bike) as bikes,
      (select count(*) from station where updated_at <> $3::timestamptz)
        + (select count(*) from bike where updated_at <> $3::timestamptz) as changed,
-     (select count(*) from station where
-       exists (select from rides where system_id = $1 and start_station_id = station.id)
-       or exists (select from rides where system_id = $1 and end_station_id = station.id)
-       or id in (select station_id from reservations where system_id = $1 and station_id is not null)
-       or id in (select station_id from bikes where system_id = $1 and station_id is not null and source <> $2)
-       or id in (select reported_station_id from bikes
-                 where system_id = $1 and reported_station_id is not null and source <> $2))
-       + (select count(*) from bike where
-       exists (select from rides where system_id = $1 and bike_id = bike.id)
-       or id in (select bike_id from reservations where system_id = $1)) as uses`,
+     (select count(*) from used_station) + (select count(*) from used_bike) as uses`,
 );
 
 // Also deletes the stations' history of changes (`forgetDeleted`).

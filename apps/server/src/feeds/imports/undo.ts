@@ -76,10 +76,7 @@ export function createRunningUndos(options: RunningUndosOptions): RunningUndos {
     if (present !== undefined) return present;
     const run = beginRun(options, stop.signal, request);
     running.set(key, run);
-    run.ended.then(
-      () => running.delete(key),
-      () => undefined,
-    );
+    void run.ended.then(() => running.delete(key));
     return run;
   };
   let resuming = Promise.resolve();
@@ -242,6 +239,7 @@ export async function requireUndoable(
     }
     return;
   }
+  // The import of a feed, whose undo removes the whole source.
   const later = await listLaterImports(db, systemId, row);
   if (later.length > 0) throw commandError("conflict", "importNotLast", { id, source, commands: commands(later) });
   if (row.updated > 0) throw commandError("conflict", "importChangedOthers", { id, count: row.updated });

@@ -82,6 +82,7 @@ export async function createAgency(
     // Changes nothing if an earlier agency of the system has created the provider.
     await insertProvider(tx, systemId, {
       provider_id: providerId ?? uuid(),
+      // The secret from which the UUIDs that agencies see are computed.
       namespace: uuid(),
       logged_since: new Date(context.clock()),
     });
@@ -101,6 +102,7 @@ export async function createAgency(
     });
     return { partnerId, agencyId: agency.agency_id, providerId: provider.provider_id, key };
   });
+  // After the transaction, because the logs of a large fleet begin in many transactions.
   return { ...made, vehicles: await beginVehicleLogs(context, systemId) };
 }
 

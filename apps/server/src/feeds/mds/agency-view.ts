@@ -105,6 +105,7 @@ async function readsOf(db: Queryable, systemId: string, partnerId: string): Prom
   return acts
     .filter(({ action }) => action === "mds.read")
     .map(({ at, detail }) => {
+      // `recordRead` and `downloadReport` write one of the three times, depending on the endpoint.
       const { endpoint, hour, month, from } = detail as Readonly<Record<string, string | undefined>>;
       return { at: at.toISOString(), endpoint: endpoint ?? "", what: hour ?? month ?? from ?? "" };
     });

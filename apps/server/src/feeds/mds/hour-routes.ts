@@ -115,9 +115,9 @@ async function sendHour<Row>(
 ) {
   reply.header("content-type", MDS_MEDIA_TYPE);
   // The ETag depends on everything that determines the body, such as the fields that are left out and the boundary.
-  const given = `${JSON.stringify(agency.leftOut[list] ?? [])} ${agency.boundaryHash}`;
-  const sent = `${agency.providerId} ${path} ${hour} ${content.version} ${given}`;
-  const etag = `W/"${hash("sha1", sent, "base64url")}"`;
+  const restrictions = `${JSON.stringify(agency.leftOut[list] ?? [])} ${agency.boundaryHash}`;
+  const determinants = `${agency.providerId} ${path} ${hour} ${content.version} ${restrictions}`;
+  const etag = `W/"${hash("sha1", determinants, "base64url")}"`;
   reply.header("etag", etag);
   reply.header("cache-control", "private, no-cache");
   const known = request.headers["if-none-match"];
@@ -125,14 +125,15 @@ async function sendHour<Row>(
     return { status: 304 as const, body: undefined };
   const read = { endpoint: path, hour: new Date(hour).toISOString() };
   const record = () => recordRead(context, agency, callerOf(request).key.id, read);
-  // `as never`: the body is sent as it is, without a check by the contract's schema; tests do that.
   // HEAD takes no place among the responses, because no records are sent.
   if (request.method === "HEAD") {
     await record();
+    // `as never`, here and below: the body is sent without a check by the contract's schema. Tests check it.
     return { status: 200 as const, body: "" as never };
   }
   const { systemId, partnerId } = partnerOf(request);
   const recordsOf = (row: Row) => records(row, agency).map((each) => leaveOut(agency.leftOut[list], each));
+  // Takes the place before `record`: a request that gets no place must not be recorded as a read.
   const leave = context.places.take(`${systemId} ${partnerId}`);
   try {
     await record();

@@ -114,6 +114,7 @@ export function agencyEvents(event: MovedEvent, isWithin: Jurisdiction): readonl
     if (isByTrip) return timed(at, [derivedEvent("on_trip", "trip_enter_jurisdiction"), same]);
     // The vehicle came back without a trip: the operator picked it up outside, and may have brought it in.
     if (state === "removed") return timed(at, [derivedEvent("removed", "rebalance_pick_up")]);
+    // After the drop-off the vehicle is `available`. `pathTo` gives the events from there to its state.
     const rest = pathTo("available", state, type).map((step) => derivedEvent(step.to, step.type));
     return timed(at, [
       derivedEvent("removed", "rebalance_pick_up"),

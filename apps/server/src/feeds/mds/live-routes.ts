@@ -79,13 +79,14 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
     },
     stops: async ({ request, reply }) => {
       const agency = await ask(request);
-      const { rows, ...shapes } = await stopsOf(context, agency);
-      return ok(reply, agency, { ...meta(), stops: rows.map((row) => stopRecord(row, { ...agency, ...shapes })) });
+      const { rows, formFactors } = await stopsOf(context, agency);
+      const records = rows.map((row) => stopRecord(row, { ...agency, formFactors }));
+      return ok(reply, agency, { ...meta(), stops: records });
     },
     stop: async ({ params, request, reply }) => {
       const agency = await ask(request);
-      const { row, ...shapes } = await stopOfId(context, agency, params.stop_id);
-      return ok(reply, agency, { ...meta(), stops: [stopRecord(row, { ...agency, ...shapes })] });
+      const { row, formFactors } = await stopOfId(context, agency, params.stop_id);
+      return ok(reply, agency, { ...meta(), stops: [stopRecord(row, { ...agency, formFactors })] });
     },
   };
 }

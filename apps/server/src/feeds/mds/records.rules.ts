@@ -30,7 +30,7 @@ export function formFactorOf(formFactor: string | null | undefined): MdsVehicle[
   return formFactors.find((each) => each === formFactor) ?? "bicycle";
 }
 
-/** Returns a vehicle as agencies see it. */
+/** Returns a vehicle as agencies see it. A propulsion that MDS does not know, or none, counts as human power. */
 export function vehicleRecord(row: VehicleRow, { providerId, uuid }: RecordContext): MdsVehicle {
   return {
     device_id: uuid("device", row.id),

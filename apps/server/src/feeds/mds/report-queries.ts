@@ -80,7 +80,7 @@ const keepDay = statement(
 );
 
 // `joinType` joins the description of the vehicle's type, which `FORM_FACTOR` reads.
-const listShapes = statement(
+const listForms = statement(
   "mds.listShapesInOperation",
   `select distinct ${FORM_FACTOR} as form_factor from bikes b
    ${joinType("b.vehicle_type_id")}
@@ -148,6 +148,6 @@ export async function keepTripsOfDay(
 }
 
 /** Returns the form factors of the vehicles whose events are logged; null: a vehicle of unknown form factor. */
-export async function listShapesInOperation(db: QueryRunner, systemId: string): Promise<(string | null)[]> {
-  return (await db.query<{ form_factor: string | null }>(listShapes, [systemId])).map(({ form_factor: form }) => form);
+export async function listFormsInOperation(db: QueryRunner, systemId: string): Promise<(string | null)[]> {
+  return (await db.query<{ form_factor: string | null }>(listForms, [systemId])).map(({ form_factor: form }) => form);
 }

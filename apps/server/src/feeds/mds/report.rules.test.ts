@@ -5,7 +5,7 @@ import type { Agency } from "./service.ts";
 test("a disallowed column of a report is empty, and a disallowed group of riders has no rows", () => {
   const leftOut = { reports: ["vehicle_type", "special_group_type.low_income"] };
   const agency = { providerId: "p", leftOut } as unknown as Agency; // what a report reads of one
-  const [header, ...rows] = reportText({ month: "2026-10", counts: [], shapes: ["bicycle"] }, agency)
+  const [header, ...rows] = reportText({ month: "2026-10", counts: [], formsInOperation: ["bicycle"] }, agency)
     .trim()
     .split("\n");
   expect(header?.split(",")).toContain("vehicle_type");

@@ -18,7 +18,7 @@ export interface Report {
   readonly month: string;
   readonly counts: readonly TripCount[];
   /** The form factors of the vehicles in operation; null: unknown. */
-  readonly shapes: readonly (string | null)[];
+  readonly formsInOperation: readonly (string | null)[];
 }
 
 /** The smallest count that is published, because a smaller group could reveal a person. */
@@ -28,8 +28,8 @@ const K_ANONYMITY = 10;
 const HIDDEN = -1;
 
 /** Writes a month's report as CSV: a row for each group of riders and each vehicle type of MDS that occurs. */
-export function reportText({ month, counts, shapes }: Report, { providerId, leftOut }: Agency): string {
-  const forms = [...shapes, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
+export function reportText({ month, counts, formsInOperation }: Report, { providerId, leftOut }: Agency): string {
+  const forms = [...formsInOperation, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
   const groups = (["all_riders", ...mdsSpecialGroups] as const).filter(
     (group) => leftOut.reports?.includes(`special_group_type.${group}`) !== true,
   );

@@ -10,7 +10,7 @@ import {
   type DayRow,
   keepTripsOfDay,
   listReportDays,
-  listShapesInOperation,
+  listFormsInOperation,
 } from "./report-queries.ts";
 import type { Report } from "./report.rules.ts";
 import type { Agency, AgencyReads } from "./service.ts";
@@ -48,8 +48,8 @@ export async function reportOf(context: ReportContext, agency: Agency, file: str
     ...count,
     form_factor: forms.get(type ?? "") ?? null,
   }));
-  const shapes = await filtered.read(whose, (db) => listShapesInOperation(db, whose.systemId));
-  return { month, counts, shapes };
+  const formsInOperation = await filtered.read(whose, (db) => listFormsInOperation(db, whose.systemId));
+  return { month, counts, formsInOperation };
 }
 
 /** Returns the stored counts of a day if its version is still the same. Otherwise counts its trips and stores the counts. */

@@ -152,6 +152,7 @@ function answerDemand({ required, disallowed, served, ...named }: Demand, leftOu
   // All endpoints that serve the demand have the same records, so the first stands for them.
   const [first] = served;
   const given = first?.fields ?? [];
+  // Another program of the file may disallow the field too, so the fields that are left out of the list count as well.
   const isLeftOut = (field: string) =>
     disallowed.includes(field) || (first?.list !== undefined && leftOut[first.list]?.includes(field) === true);
   const fields = [...new Set([...given.map(({ name }) => name), ...required, ...disallowed])];
@@ -160,6 +161,7 @@ function answerDemand({ required, disallowed, served, ...named }: Demand, leftOu
     status: first === undefined ? "missing" : "given",
     fields: fields.map((field) => {
       const known = first?.find(field);
+      // Nothing is left out of GBFS, which has no `list`.
       const isPublic = known !== undefined && first?.list === undefined;
       const statusIfAllowed = known === undefined ? "missing" : "given";
       const status = isLeftOut(field) && !isPublic ? "disallowed" : statusIfAllowed;

@@ -129,8 +129,8 @@ async function judgeCredentials(
     };
   }
   const basic = authorization === undefined ? undefined : basicCredentials(authorization);
-  const clientId = basic?.[0] ?? form["client_id"];
-  const secret = basic?.[1] ?? form["client_secret"];
+  const clientId = basic?.clientId ?? form["client_id"];
+  const secret = basic?.secret ?? form["client_secret"];
   const isGiven = typeof clientId === "string" && typeof secret === "string";
   // The client id is the partner's id, and the secret is its API key.
   const token = isGiven ? await tokens.issue(clientId, secret) : undefined;
@@ -140,9 +140,9 @@ async function judgeCredentials(
 }
 
 /** Returns the id and the secret of HTTP Basic; empty texts when the header has none. */
-function basicCredentials(authorization: string): readonly string[] {
+function basicCredentials(authorization: string): { readonly clientId: string; readonly secret: string } {
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(basicText(authorization) ?? "") ?? [];
-  return [decoded(id ?? ""), decoded(secret ?? "")];
+  return { clientId: decoded(id ?? ""), secret: decoded(secret ?? "") };
 }
 
 /** Decodes a part of Basic credentials. RFC 6749 requires it to be encoded as in a form; many clients do not encode it. */

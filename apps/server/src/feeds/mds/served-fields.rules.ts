@@ -67,6 +67,7 @@ function ofContract(): ReadonlyMap<string, ServedEndpoint> {
   known ??= new Map([
     ...Object.values(mdsContract).flatMap(({ path, responses }): [string, ServedEndpoint][] => {
       const ok: unknown = responses[200];
+      // A path with a parameter, such as `vehicles/:device_id`, returns the same records as the list without it.
       const shape = ok instanceof z.ZodObject && !path.includes(":") ? (ok.shape as z.ZodRawShape) : {};
       const lists = Object.entries(shape).filter(([, schema]) => schema instanceof z.ZodArray);
       return lists.map(([list, schema]) => [path.replace("/mds/", ""), endpointOf(list as RecordList, schema)]);
@@ -96,6 +97,7 @@ function fieldsOf(schema: z.ZodTypeAny): ServedField[] {
 
 /** Finds a field by its path in a schema. @param path a field, then a part of it, which may be a word of its enumeration */
 function find(schema: z.ZodTypeAny, [step, ...rest]: readonly string[]): Omit<ServedField, "name"> | undefined {
+  // The path ends here. Its last field itself exists; the callers below add whether a field on the path is optional.
   if (step === undefined) return { isOptional: false };
   const bare = unwrap(schema);
   // Accepts the plural of a word too, because San Francisco's requirement file uses it.
@@ -124,6 +126,7 @@ function unwrap(schema: z.ZodTypeAny): z.ZodTypeAny {
 function servedFeed(asked: string, name: string): readonly ServedEndpoint[] {
   const version = gbfsVersionPaths.get(asked);
   if (version === undefined) return [];
+  // The list of feeds is served, but has no fields that a requirement file could name.
   if (name === "gbfs") return [{ list: undefined, fields: [], find: () => undefined }];
   const feed = gbfsFeedNames.find((each) => hasFeed(version, each) && feedNameIn(version, each) === name);
   if (feed === undefined) return [];

@@ -14,8 +14,8 @@ export interface StopContext extends RecordContext {
 /** Returns a station as agencies see it. */
 export function stopRecord(row: StopRow, { providerId, uuid, formFactors }: StopContext): MdsStop {
   // Counts without a type count as the only form factor of the system, or as bicycles.
-  const shapes = new Set(formFactors.values());
-  const usual = formFactorOf(shapes.size === 1 ? [...shapes][0] : undefined);
+  const distinct = new Set(formFactors.values());
+  const usual = formFactorOf(distinct.size === 1 ? [...distinct][0] : undefined);
   const counted = (n: number | null): Counts => (n === null ? {} : { [usual]: n });
   const isOnline = row.status === "online";
   return {
@@ -75,6 +75,7 @@ function availableOf(row: StopRow, formFactors: StopContext["formFactors"], usua
     if (n > 0) counts[form] = (counts[form] ?? 0) + n;
     rest -= n;
   };
+  // `Math.min`: the counts by type of some feeds exceed their total.
   for (const { vehicle_type_id: type, count } of row.vehicle_types_available)
     add(formFactorOf(formFactors.get(type)), Math.min(count, rest));
   add(usual, rest);

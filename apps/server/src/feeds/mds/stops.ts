@@ -18,7 +18,7 @@ export async function stopsOf(
     const more = await reads.filtered.read(whose, (db) => listStops(db, whose.systemId, after, BATCH_SIZE));
     rows.push(...more.filter(({ lat, lon }) => agency.isWithin(lat, lon)));
     last = more.at(-1)?.id ?? last;
-    if (more.length < BATCH_SIZE) return { rows, ...(await shapesOf(reads, agency)) };
+    if (more.length < BATCH_SIZE) return { rows, ...(await formFactorsOf(reads, agency)) };
   }
 }
 
@@ -30,10 +30,10 @@ export async function stopOfId(
 ): Promise<{ readonly row: StopRow; readonly formFactors: ReadonlyMap<string, string> }> {
   const row = await findNamed(reads, agency, stopId, { kind: "stop", listIds: listStopIds, find: findStop });
   if (!agency.isWithin(row.lat, row.lon)) throw serviceError("not_found", "stop");
-  return { row, ...(await shapesOf(reads, agency)) };
+  return { row, ...(await formFactorsOf(reads, agency)) };
 }
 
 /** Returns what `stopRecord` needs beside the stations: the form factors of the system's vehicle types. */
-async function shapesOf({ filtered }: AgencyReads, { whose }: Agency) {
+async function formFactorsOf({ filtered }: AgencyReads, { whose }: Agency) {
   return { formFactors: await filtered.read(whose, (db) => listFormFactors(db, whose.systemId)) };
 }

@@ -55,7 +55,7 @@ export function createAgencyTokens({ db, clock, keys }: TokensOptions): AgencyTo
         .setExpirationTime(seconds + TOKEN_SECONDS)
         .sign(signing);
     },
-    // Returns the API key whose id is the token's subject.
+    // Returns the API key whose id is the token's subject. The caller checks whether the key is active.
     async keyOf(token) {
       const payload = await verify(token, prepared(), clock());
       if (typeof payload?.sub !== "string" || typeof payload["system"] !== "string") return undefined;
