@@ -207,8 +207,10 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
 function compareColumns(keys: readonly string[], format: TripFormat): { missing: string[]; extra: number[] } {
   const required = Object.values(format.columns);
   const known = new Set([...required, ...format.dropped]);
+  const isUnknown = (key: string) => !known.has(key);
+  const isRepeated = (key: string, index: number) => keys.indexOf(key) !== index;
   return {
     missing: required.filter((key) => !keys.includes(key)),
-    extra: keys.flatMap((key, index) => (known.has(key) && keys.indexOf(key) === index ? [] : [index])),
+    extra: keys.flatMap((key, index) => (isUnknown(key) || isRepeated(key, index) ? [index] : [])),
   };
 }

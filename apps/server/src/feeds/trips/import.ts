@@ -83,6 +83,7 @@ export async function importTrips(options: TripImportOptions): Promise<TripImpor
   });
   try {
     if (!options.isTrial) return await runImport(options, found, createTripWriter);
+    // `tryBatch` only counts what writing a batch would do. It remembers the rides of earlier batches in a temporary table.
     return await tryPastRides(options.db, options.systemId, (tryBatch) =>
       runImport(options, found, () => createTrialWriter(options, tryBatch)),
     );
@@ -115,7 +116,7 @@ async function runImport(
   let finalReport: ImportReport;
   try {
     const importAll = () => importInputs(run, inputs);
-    // A trial does not write its progress, because it runs in a transaction that is never committed.
+    // A trial stores nothing, and so no progress either.
     await (options.isTrial
       ? importAll()
       : whileReporting({ ...options, kind: "trips" }, () => progressOf(run), importAll));
@@ -151,6 +152,7 @@ async function importInputs(run: Run, inputs: readonly TripInput[]): Promise<voi
     await written;
     await reportOverlaps(run, inputs);
   } finally {
+    // Also if staging failed: the import must not end while a file is still being written.
     await written.catch(() => undefined);
   }
 }

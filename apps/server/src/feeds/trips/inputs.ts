@@ -13,6 +13,9 @@ import { readRange } from "./spool.ts";
  * Finds the trip files that the arguments of an import name: files, zip archives, folders, addresses and standard input.
  * Copies an input to a temporary file if it cannot be opened where it is: a download, a pipe, or an archive in an archive.
  * Limits protect against zip bombs and endless downloads.
+ *
+ * The file has three parts: reading a zip archive (`readArchive`), downloading (`download`), and the search that uses both
+ * (`findInputs`).
  */
 
 /** Bytes of one read. Too low: costs processor time for more promises. Too high: takes memory. */
@@ -472,6 +475,7 @@ async function copyToTemporaryFile(
   makeDirectory(directory);
   const path = join(directory, `${name}.input`);
   const file = await open(path, "wx+", 0o600);
+  // Removes only the name: the file stays until it is closed.
   await rm(path);
   let size = 0;
   try {

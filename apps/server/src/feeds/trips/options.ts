@@ -102,15 +102,17 @@ export type ProgressMeter = ReturnType<typeof createProgressMeter>;
 
 /** Computes the completed share of an import from the reading and the writing of all its files, weighted by their size. */
 export function createProgressMeter(inputs: readonly TripInput[], onProgress: (progress: TripProgress) => void) {
-  const all = inputs.reduce((sum, { size }) => sum + size, 0);
-  const done = new Map<TripInput, number>();
+  const allBytes = inputs.reduce((sum, { size }) => sum + size, 0);
+  /** The completed share of each file, 0 to 1. */
+  const fileShares = new Map<TripInput, number>();
   const rowsRead = new Map<TripInput, number>();
   let share = 0;
-  const advance = (input: TripInput, part: number) => {
-    const before = done.get(input) ?? 0;
-    const now = Math.min(1, Math.max(before, part));
-    done.set(input, now);
-    if (all > 0) share = Math.min(1, share + ((now - before) * input.size) / all);
+  // Sets a file's share, which never decreases.
+  const advance = (input: TripInput, fileShare: number) => {
+    const before = fileShares.get(input) ?? 0;
+    const now = Math.min(1, Math.max(before, fileShare));
+    fileShares.set(input, now);
+    if (allBytes > 0) share = Math.min(1, share + ((now - before) * input.size) / allBytes);
   };
   return {
     read(input: TripInput, bytes: number, rows: number): void {

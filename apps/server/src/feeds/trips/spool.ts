@@ -47,6 +47,7 @@ export async function openSpool(directory: string, name: string, origin: RideOri
   makeDirectory(directory);
   const path = join(directory, `${name}.spool`);
   const file = await open(path, "wx+", 0o600);
+  // Removes only the name: the file stays until it is closed.
   await rm(path);
   const lineOf = pastRideLines(origin);
   const lanes = Array.from({ length: LANES }, (): Lane => ({ ...emptyLane(), bytes: Buffer.alloc(0), batches: [] }));

@@ -85,6 +85,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
       sightings.add(result.start, line, columnName(layout, "startStationId"));
       sightings.add(result.end, line, columnName(layout, "endStationId"));
     },
+    // `readRecords` calls it between chunks of the text, and reads no record meanwhile.
     async pause() {
       staging.progress(bytes, issues.rows);
       await spool.writeFull();
@@ -98,6 +99,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
   issues.finish();
   await spool.finish();
   const idColumn = layout.columnIndexes.rideId === undefined ? null : columnName(layout, "rideId");
+  // Without a valid row, `first` and `last` are still `Infinity` and `-Infinity`.
   const starts = first > last ? null : { first, last };
   return { rows: issues.rows, rejected: issues.rejected, sightings, idColumn, layout, starts };
 }

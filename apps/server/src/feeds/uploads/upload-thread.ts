@@ -165,12 +165,14 @@ const db = openDatabase({
 try {
   report(await run(db));
 } catch (error) {
-  // An unavailable database lets the step be repeated later. A full disk ends the upload.
-  const isAway = isUnavailable(error) && !isDiskFull(error);
-  const isForPeople = error instanceof ImportUndone || error instanceof UploadGone;
   const text = error instanceof Error ? error.message : String(error);
-  if (isDiskFull(error)) report({ problem: `A disk is full: ${text}. Free space, then send the file again.`, isAway });
-  else if (isAway || isForPeople) report({ problem: text, isAway });
+  const isForPeople = error instanceof ImportUndone || error instanceof UploadGone;
+  // Checks for a full disk first: it ends the upload, although `isUnavailable` is true for the database's full disk as well.
+  // An unavailable database lets the step be repeated later.
+  if (isDiskFull(error))
+    report({ problem: `A disk is full: ${text}. Free space, then send the file again.`, isAway: false });
+  else if (isUnavailable(error)) report({ problem: text, isAway: true });
+  else if (isForPeople) report({ problem: text, isAway: false });
   else throw error;
 } finally {
   await db.close();
