@@ -120,8 +120,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const BEGIN_AFTER_MS = 2 * MINUTE_MS;
 /**
  * Minimum time without findings before a check counts as resolved. It doubles each time the check finds something
- * again. So a problem that comes and goes all day sends at most nine mails that it begins and eight that it is over on
- * the first day, and fewer later.
+ * again. So a problem that comes and goes all day sends, on the first day, at most nine mails that say that it has begun and
+ * eight that say that it is over. Later it sends fewer.
  */
 const END_AFTER_MS = 5 * MINUTE_MS;
 const REMIND_AFTER_MS = DAY_MS;
@@ -199,7 +199,8 @@ function dueNotice({ endedAt }: CheckState, notice: Notice | undefined, waiting:
   // Drops a waiting "ends" if the check has begun again meanwhile: nobody was notified of the end.
   if (notice === undefined) return waiting === "ends" && endedAt === null ? null : waiting;
   if (waiting !== "begins") return notice;
-  // Somebody who was not notified of the beginning need not be notified of the end.
+  // Nobody was notified of the beginning yet, so the first mail is about the beginning. Somebody who was not notified of it
+  // need not be notified of the end.
   return notice === "ends" ? null : "begins";
 }
 

@@ -129,8 +129,11 @@ export interface Check {
   readonly of: string;
   /** The remedy when the check itself fails. */
   readonly fix: string;
-  /** Whether the configuration permits the finding: one mail reports it, and no reminder follows. */
-  readonly isPermitted?: boolean;
+  /**
+   * True: one mail reports the finding, and no reminder follows, because the configuration permits the finding or it can
+   * wait.
+   */
+  readonly isMailedOnce?: boolean;
   readonly find: () => Promise<CheckResult | readonly CheckResult[]>;
 }
 

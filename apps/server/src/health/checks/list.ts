@@ -93,7 +93,8 @@ export function databaseChecks(db: Database, config: Config, clock: () => number
     check("connections in use", () => checkConnections(db)),
     check("long transactions", () => checkTransactions(db)),
     check("replicas", () => checkReplicas(db)),
-    { ...check("rate limit", () => checkRateLimit(db, config)), isPermitted: true },
+    // The configuration permits processes that count separately.
+    { ...check("rate limit", () => checkRateLimit(db, config)), isMailedOnce: true },
     check("partitions", () => checkPartitions(db, clock())),
   ];
 }
@@ -104,8 +105,8 @@ export function systemChecks(context: SystemCheckContext, systemId: string): Che
     name,
     of: systemId,
     fix: FAILED_CHECK,
-    // One mail without reminders is enough: what planners lose can wait until somebody has time.
-    isPermitted: name === "planners",
+    // What planners lose can wait until somebody has time.
+    isMailedOnce: name === "planners",
     find: () => systemCheckFinders[name](context, systemId),
   }));
 }

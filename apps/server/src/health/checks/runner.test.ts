@@ -158,7 +158,7 @@ it("what began and ended while nobody could mail it is not mailed afterwards", a
 
 it("what the configuration permits is mailed once, and not each day", async () => {
   finding = warning("rate limit", "each counts by itself", "Set REDIS_URL.");
-  const node = start({ checks: [{ ...feeds, name: "rate limit", isPermitted: true }] });
+  const node = start({ checks: [{ ...feeds, name: "rate limit", isMailedOnce: true }] });
   for (let hour = 0; hour < 100; hour++) {
     await node.runOnce();
     clock.advance(60 * MINUTE);

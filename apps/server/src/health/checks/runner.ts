@@ -189,7 +189,7 @@ async function recordFindings(
   known: readonly Acknowledgement[],
 ): Promise<void> {
   const now = options.clock();
-  const permitted = new Set(run.filter(({ check }) => check.isPermitted).map(({ check }) => check.name as string));
+  const mailedOnce = new Set(run.filter(({ check }) => check.isMailedOnce).map(({ check }) => check.name as string));
   const notices = await options.db.transaction(async (tx) => {
     const stored = new Map((await lockCheckRows(tx)).map((row) => [keyOf(stateOf(row)), stateOf(row)]));
     const steps: Step[] = [];
@@ -199,16 +199,9 @@ async function recordFindings(
       if (sighting === undefined) continue;
       seen.add(keyOf(sighting));
       const { isAcknowledged } = sighting;
-      steps.push(
-        whenFound(stored.get(keyOf(sighting)), sighting, now, { isReminded: !check.isPermitted, isAcknowledged }),
-      );
-      for (const result of found(results)) {
-        // Each result has an acknowledgement of its own; the check as a whole is acknowledged if all of them are.
-        const acknowledgement = acknowledgementOf(known, check.of, result, now);
-        if (acknowledgement !== undefined && now - acknowledgement.foundAt.getTime() >= FOUND_INTERVAL_MS)
-          await updateFoundAcknowledgement(tx, { ...acknowledgement, scope: check.of }, new Date(now));
-        await deleteOutgrown(tx, outgrownBy(known, check.of, result));
-      }
+      const before = stored.get(keyOf(sighting));
+      steps.push(whenFound(before, sighting, now, { isReminded: !check.isMailedOnce, isAcknowledged }));
+      for (const result of found(results)) await keepAcknowledgement(tx, known, check.of, result, now);
     }
     for (const [key, state] of stored) if (!seen.has(key)) steps.push(await endIfQuiet(tx, state, now));
     await deleteExpiredAcknowledgements(tx, new Date(now), new Date(now - DAY_MS));
@@ -220,7 +213,7 @@ async function recordFindings(
       tx,
       mailed.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
     );
-    await recordMails(options, tx, noticesOf(mailed), permitted);
+    await recordMails(options, tx, noticesOf(mailed), mailedOnce);
     // A process that cannot mail logs the notice of its own step. One that can mail logs what it mails, which may be
     // the notice that another process left.
     return noticesOf(mailed.map((each, index) => ({ ...each, notice: each.notice ?? steps[index]?.notice })));
@@ -253,8 +246,22 @@ async function endIfQuiet(tx: Transaction, state: CheckState, now: number): Prom
   return step;
 }
 
-async function deleteOutgrown(tx: Transaction, outgrown: Acknowledgement | undefined): Promise<void> {
-  if (outgrown !== undefined) await deleteAcknowledgement(tx, { ...outgrown, scope: outgrown.of });
+/**
+ * Records that an acknowledged result still exists, and deletes the acknowledgement of a result that has got worse. Each
+ * result has an acknowledgement of its own. A check as a whole is acknowledged if all its results are (`sightingOf`).
+ */
+async function keepAcknowledgement(
+  tx: Transaction,
+  known: readonly Acknowledgement[],
+  of: string,
+  result: CheckResult,
+  now: number,
+): Promise<void> {
+  const acknowledgement = acknowledgementOf(known, of, result, now);
+  if (acknowledgement !== undefined && now - acknowledgement.foundAt.getTime() >= FOUND_INTERVAL_MS)
+    await updateFoundAcknowledgement(tx, { ...acknowledgement, scope: of }, new Date(now));
+  const outgrown = outgrownBy(known, of, result);
+  if (outgrown !== undefined) await deleteAcknowledgement(tx, { ...outgrown, scope: of });
 }
 
 /** Tells whether this process can mail. Otherwise it logs what would be mailed, and another process mails it. */
@@ -266,15 +273,15 @@ function noticesOf(steps: readonly Step[]): CheckNotice[] {
   return steps.flatMap(({ next, notice }) => (next && notice ? [{ state: next, notice }] : []));
 }
 
-/** Records the mails to the operator. @param permitted the names of checks about which no reminders are sent */
+/** Records the mails to the operator. @param mailedOnce the names of checks about which no reminders are sent */
 async function recordMails(
   { ids, addresses, serviceName, clock, pageOf }: CheckRunnerOptions,
   tx: Transaction,
   notices: readonly CheckNotice[],
-  permitted: ReadonlySet<string>,
+  mailedOnce: ReadonlySet<string>,
 ): Promise<void> {
   const mails = notices.flatMap(({ state, notice }) => {
-    const isReminded = !permitted.has(state.name);
+    const isReminded = !mailedOnce.has(state.name);
     const { subject, text: body } = checkMail(state, notice, { serviceName, isReminded, page: pageOf?.(state) });
     return addresses.map((address) => ({ id: ids.next("mail"), address, subject, body }));
   });

@@ -24,7 +24,10 @@ export interface Conditions {
   isOngoing(name: string): boolean;
   /** Returns the status of recurring work. */
   works: () => readonly WorkStatus[];
-  /** Reports that this process has run for a while, in which a running work may have made no progress. */
+  /**
+   * Adds time in which this process has run. Running work counts it as time without progress, until it reports progress.
+   * Time in which the machine was suspended is not added.
+   */
   passTime(ms: number): void;
   /** Logs due lines and ends conditions that are over. Called every few seconds. */
   check(): void;

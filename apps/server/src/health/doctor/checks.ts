@@ -112,6 +112,7 @@ export async function checkDatabase({
   clock,
   machine,
 }: DatabaseCheckOptions): Promise<Record<"database" | "machine", readonly DoctorResult[]>> {
+  // `mayBeStandby`: `judgeSettings` reports a standby, which must be connected to for that.
   const db = openDatabase({ connectionString, maxConnections: 2, statementTimeoutMs: 30_000, mayBeStandby: true });
   let marked: readonly DoctorResult[] = machine;
   try {
@@ -206,12 +207,15 @@ interface FoundElsewhere {
  * they found about this machine, which `checkMachine` checks itself.
  */
 async function foundByProcesses(db: Database): Promise<FoundElsewhere[]> {
-  const active = await activeChecks(db);
-  const found = active.flatMap(({ name, of, results }) =>
-    isCheckName(name) && (checkScopes[name] === "process" || (checkScopes[name] === "machine" && of !== hostname()))
-      ? [{ of, results: results.map((result) => ({ ...result, detail: `${of}: ${result.detail}` })) }]
-      : [],
-  );
+  const isOfProcesses = ({ name, of }: { readonly name: string; readonly of: string }) => {
+    const scope = isCheckName(name) ? checkScopes[name] : undefined;
+    return scope === "process" || (scope === "machine" && of !== hostname());
+  };
+  const active = (await activeChecks(db)).filter(isOfProcesses);
+  const found = active.map(({ of, results }) => ({
+    of,
+    results: results.map((result) => ({ ...result, detail: `${of}: ${result.detail}` })),
+  }));
   return found.some(({ results }) => results.some(({ check }) => check === BACKGROUND_WORK))
     ? found
     : [{ of: "", results: [ok(BACKGROUND_WORK, "no process says that any of it stands still")] }, ...found];

@@ -151,11 +151,11 @@ interface BacklogMetrics {
 }
 
 /**
- * Adds the figures to a registry.
+ * Adds the figures of waiting deliveries and mails, and of endpoints, to a registry.
  * @param timeoutMs milliseconds that reading the backlog may take
  */
 export function createBacklogMetrics(registry: Registry, timeoutMs: number): BacklogMetrics {
-  const { inFlight, failures, ...gauges } = register([registry]);
+  const { inFlight, failures, ...gauges } = registerBacklog([registry]);
   return {
     async refresh(sources) {
       inFlight.set(sources.inFlight());
@@ -188,7 +188,7 @@ export function createBacklogMetrics(registry: Registry, timeoutMs: number): Bac
   }
 }
 
-function register(registers: Registry[]) {
+function registerBacklog(registers: Registry[]) {
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge({ name: `bikeshare_webhook_${name}`, help, labelNames, registers });
   return {

@@ -53,7 +53,7 @@ export function createSampling({ ratio, random, monotonic }: SamplingOptions): S
   let second = -1;
   let traces = 0;
   let askedFor = 0;
-  const begin = () => {
+  const resetEachSecond = () => {
     const now = Math.floor(monotonic() / 1_000);
     if (now === second) return;
     second = now;
@@ -61,7 +61,7 @@ export function createSampling({ ratio, random, monotonic }: SamplingOptions): S
     askedFor = 0;
   };
   const isWithinBound = () => {
-    begin();
+    resetEachSecond();
     return traces++ < MAX_TRACES_PER_SECOND;
   };
   return {
@@ -69,7 +69,7 @@ export function createSampling({ ratio, random, monotonic }: SamplingOptions): S
     isSampled(isAskedFor) {
       const isChosen = random() < ratio;
       if (isChosen) return isWithinBound();
-      begin();
+      resetEachSecond();
       // Checks the small limit before it counts the trace: a caller that asks for many must not use up the limit of traces
       // that are chosen by chance.
       if (!isAskedFor || askedFor >= MAX_ASKED_FOR_PER_SECOND) return false;
