@@ -170,6 +170,7 @@ function refuse(socket: Socket, connection: Connection, answer: () => string): v
   // The invalid bytes are in the body of the latest request, or after it.
   const isInBody = latest !== undefined && !latest.request.complete;
   const wasAnswered = isInBody && latest.response.headersSent;
+  // The last of the answers that the caller still waits for. The last bytes are sent after it.
   const owed = connection.exchanges.filter((each) => isOwed(each) && each.request.complete).at(-1);
   const close = () => {
     if (!socket.writable) return void socket.destroy();

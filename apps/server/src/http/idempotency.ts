@@ -21,6 +21,9 @@ import {
 /*
  * Runs a request with an `Idempotency-Key` only once, however often it is repeated, and lets requests of one verb share
  * transactions. A verb is an operation, such as creating reservations; a call is one request for it.
+ *
+ * Routes use `withIdempotency`, or `combineRequests` for a verb whose calls share transactions. Both are at the end. Before
+ * them are the parts of `combineRequests`: a fair queue, and `CommandCombiner`, which gathers calls.
  */
 
 /** A queue that serves its owners in turn, however many items each owner has added. */
@@ -327,7 +330,10 @@ export async function withIdempotency(
   return waitWhileRunning(context, attempt(), attempt);
 }
 
-/** @throws ServiceError `invalid_parameter` when the key is malformed */
+/**
+ * Returns the name by which a repetition of a request is recognized; undefined: it has no `Idempotency-Key`.
+ * @throws ServiceError `invalid_parameter` when the key is malformed
+ */
 function nameOf({ systemId, caller, path, key: header }: RepeatableRequest): CallName | undefined {
   if (header === undefined) return undefined;
   const key = idempotencyKey.safeParse(header);

@@ -260,5 +260,6 @@ function excerptOf(text: string, words: readonly string[]): string {
   const at = found.length === 0 ? 0 : Math.min(...found);
   const start = at > EXCERPT_LENGTH / 2 ? text.indexOf(" ", at - EXCERPT_LENGTH / 2) + 1 : 0;
   const end = text.length <= start + EXCERPT_LENGTH ? text.length : text.lastIndexOf(" ", start + EXCERPT_LENGTH);
+  // `end` is before `start` in a text without blanks, of which nothing is shown.
   return `${start > 0 ? "… " : ""}${text.slice(start, Math.max(end, start))}${end < text.length ? " …" : ""}`;
 }

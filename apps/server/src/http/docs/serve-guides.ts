@@ -21,6 +21,11 @@ import {
 import { guideMarkdown, llmsFullText, llmsText, markdownPath } from "./markdown-pages.ts";
 import { escapeHtml, type RenderedMarkdown, renderMarkdown, type Section } from "./markdown.ts";
 
+/*
+ * Serves the guides for partners at /docs (`serveGuides`). The functions before it make their HTML. Each page and file is made
+ * at its first request and kept in memory (`kept`, `serveKept`); only the results of a search are made for each request.
+ */
+
 const SERVICE = "Bike-Sharing Data Service";
 
 /** A group of endpoints, as the navigation lists it. */
@@ -194,6 +199,7 @@ function serveMarkdown(app: FastifyInstance, { baseUrl, partners, feeds }: Guide
   serve("/llms-full.txt", "plain", async () => llmsFullText([await partners(), await feeds()], baseUrl()));
 }
 
+/** Serves the stylesheets and the script of the pages, and the files that guides link to. */
 function serveFiles(app: FastifyInstance): void {
   const file = (type: string, ...names: readonly string[]) =>
     kept({
