@@ -85,6 +85,7 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
 function authorize(request: FastifyRequest, reply: FastifyReply, options: AuthorizeOptions): Promise<void> | undefined {
   // This request is made within this process on behalf of an outer request, such as an agent's.
   if (request.outer !== undefined) return authorizeInner(request, request.outer, options);
+  // The host, the sender or the end of the request is unclear, so nothing else of it is read.
   if (request.framingError !== undefined) throw request.framingError;
   const transport = options.transport(request.raw);
   request.transport = transport;

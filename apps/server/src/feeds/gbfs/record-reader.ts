@@ -105,20 +105,20 @@ export class RecordReader implements ReadingContext {
    * Returns a field's value as parsed by `from`; null when it is empty or invalid. Logs an invalid value with the reason
    * `issue`.
    */
-  meaning<Value>(field: string, from: (value: unknown) => Value | undefined, issue: string): Value | null {
-    const meaning = from(this.raw[field]);
-    if (meaning === undefined && this.#isGiven(field) && this.raw[field] !== "") this.repaired(field, issue);
-    return meaning ?? null;
+  #parsed<Value>(field: string, from: (value: unknown) => Value | undefined, issue: string): Value | null {
+    const parsed = from(this.raw[field]);
+    if (parsed === undefined && this.#isGiven(field) && this.raw[field] !== "") this.repaired(field, issue);
+    return parsed ?? null;
   }
 
   /** Reads an id; null: it is missing or invalid. */
   identifier(field: string): string | null {
-    return this.meaning(field, identifierFrom, "not_an_identifier");
+    return this.#parsed(field, identifierFrom, "not_an_identifier");
   }
 
   /** Reads a text in one language, and shortens one that is too long. Null: it is missing or invalid. */
   text(field: string): string | null {
-    const text = this.meaning(field, textFrom, "not_a_string");
+    const text = this.#parsed(field, textFrom, "not_a_string");
     if (text === null || text.length <= MAX_TEXT_LENGTH) return text;
     this.repaired(field, "too_long");
     return text.slice(0, MAX_TEXT_LENGTH).toWellFormed();

@@ -127,8 +127,9 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
     ),
     ...descriptions.flatMap((feed) => feed.references.map((each) => ({ feed: feed.feed, ...each }))),
   ];
-  const known = new Map<ReferredFeed, ReadonlySet<string> | undefined>();
-  for (const { to } of found) if (!known.has(to)) known.set(to, knownIds(to));
+  // The ids of each feed to which something refers. Undefined: they are not known, so no reference to it is a problem.
+  const idsOf = new Map<ReferredFeed, ReadonlySet<string> | undefined>();
+  for (const { to } of found) if (!idsOf.has(to)) idsOf.set(to, knownIds(to));
 
   /** Returns the ids of a feed's records, and those in use. Undefined: the source may have records that were not read. */
   function knownIds(feed: ReferredFeed): ReadonlySet<string> | undefined {
@@ -141,7 +142,7 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
   }
 
   return found
-    .filter(({ to, id }) => known.get(to)?.has(id) === false)
+    .filter(({ to, id }) => idsOf.get(to)?.has(id) === false)
     .map(({ feed, record, field, id }) => ({
       feed,
       record,

@@ -90,7 +90,9 @@ export function createRunningUndos(options: RunningUndosOptions): RunningUndos {
   return {
     async start(actor, systemId, id) {
       const run = runOf({ actor, systemId, id });
-      return Promise.race([run.decided, sleep(decisionTimeoutMs, false, { ref: false }).finally(run.stopWaiting)]);
+      // False when the time is over. The caller then has its response, so a later rejection goes to the audit log.
+      const undecided = sleep(decisionTimeoutMs, false, { ref: false }).finally(run.stopWaiting);
+      return Promise.race([run.decided, undecided]);
     },
     resume() {
       resuming = resumeAll().catch((error: unknown) => {

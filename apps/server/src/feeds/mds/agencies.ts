@@ -90,7 +90,7 @@ export async function createAgency(
     if (provider === undefined) throw new Error("the provider was not written");
     if (providerId !== undefined && providerId !== provider.provider_id)
       throw commandError("conflict", "otherProvider", { providerId: provider.provider_id });
-    await insertAgency(tx, systemId, { ...agency, ...changed(NO_SETTINGS, change, provider.provider_id) });
+    await insertAgency(tx, systemId, { ...agency, ...settingsAfter(NO_SETTINGS, change, provider.provider_id) });
     const detail = { agency_id: agency.agency_id, provider_id: provider.provider_id };
     await insertActOf(context, tx, { systemId, action: "agency.created", subject: partnerId, detail });
     const key = await issueKey(inTransaction, {
@@ -121,7 +121,7 @@ export async function setAgency(
     await mustLock(tx, systemId, partnerId);
     const before = await findAgencySettings(tx, systemId, partnerId);
     if (before === undefined) throw commandError("not_found", "agency", { id: partnerId });
-    const settings = changed(before, change, await providerIdOf(tx, systemId));
+    const settings = settingsAfter(before, change, await providerIdOf(tx, systemId));
     await updateAgencySettings(tx, systemId, partnerId, settings);
     // The audit log records only whether there is a boundary or a requirement file, because both are too long for it.
     const { time_zone, trips_since, boundary, requirements, left_out } = settings;
@@ -138,7 +138,7 @@ export async function setAgency(
 }
 
 /** Returns the settings after a change. @param providerId the operator's id, to which requirement files refer */
-function changed(
+function settingsAfter(
   before: AgencySettings,
   { timeZone, tripsSince, boundary, requirements }: AgencyChange,
   providerId: string | undefined,

@@ -97,7 +97,7 @@ function fieldsOf(schema: z.ZodTypeAny): ServedField[] {
 
 /** Finds a field by its path in a schema. @param path a field, then a part of it, which may be a word of its enumeration */
 function find(schema: z.ZodTypeAny, [step, ...rest]: readonly string[]): Omit<ServedField, "name"> | undefined {
-  // The path ends here. Its last field itself exists; the callers below add whether a field on the path is optional.
+  // The path ends here, so the field exists. Each earlier step adds below whether its own field is optional.
   if (step === undefined) return { isOptional: false };
   const bare = unwrap(schema);
   // Accepts the plural of a word too, because San Francisco's requirement file uses it.

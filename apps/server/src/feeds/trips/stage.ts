@@ -71,8 +71,8 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
     record(fields, line) {
       if (layout === undefined || read === undefined) {
         // No header was recognised yet: this is the header, or a row after a header that was rejected.
-        if (damage.check(fields, line)) return;
-        layout = damage.begin(() => recogniseHeader(fields, line));
+        if (damage.takesRow(fields, line)) return;
+        layout = damage.readHeader(() => recogniseHeader(fields, line));
         read = layout && createTripReader({ ...staging, layout });
         return;
       }
@@ -113,7 +113,7 @@ function createDamageSearch() {
   let checked = 0;
   return {
     /** Runs `recognise`, which reads the header. Returns undefined when `recognise` rejects the header. */
-    begin(recognise: () => Layout): Layout | undefined {
+    readHeader(recognise: () => Layout): Layout | undefined {
       try {
         return recognise();
       } catch (error) {
@@ -123,11 +123,11 @@ function createDamageSearch() {
       }
     },
     /**
-     * Checks a row after an unknown header.
-     * @returns false when no header was rejected before, so that the row is not yet handled
+     * Checks a row after a header that was rejected.
+     * @returns true for such a row; false when no header was rejected, so that the row itself may be the header
      * @throws ImportFileError when the row shows damage, or enough rows show none
      */
-    check(fields: readonly string[], line: number): boolean {
+    takesRow(fields: readonly string[], line: number): boolean {
       if (rejection === undefined) return false;
       const ruined = fields.find((field) => isSpreadsheetTime(field.trim()));
       if (ruined !== undefined) {

@@ -228,7 +228,7 @@ const quarterOf = (instant: string) => `date_bin(interval '15 minutes', ${instan
 // Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the start of the hour that was
 // under way when changed rides were last read for the sums; the 24 hours that are compared end an hour before it.
 // Compares nothing until rides have been summed since that start (`summed_to`). Leaves out hours that are to be summed
-// again (`sum_marks`), and hours with rides whose latest change has not been read for the sums (`is_unread`).
+// again (`sum_marks`), and hours with rides whose latest change has not been read for the sums (`is_unread`): `left_out`.
 const sums: readonly InvariantText[] = [
   [
     "ride_sums",
@@ -242,7 +242,7 @@ const sums: readonly InvariantText[] = [
        union all
        select r.ended_at, 0, (r.status = 'completed')::int, r.change_position > span.position
        from span join rides r on r.system_id = $1 and r.ended_at >= span.begins and r.ended_at < span.ends),
-     open as materialized (
+     left_out as materialized (
        select date_trunc('hour', at, 'UTC') as hour from happened where is_unread
        union all select hour from sum_marks where system_id = $1)
      select to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"') || ': '
@@ -254,7 +254,7 @@ const sums: readonly InvariantText[] = [
        from span join ride_quarters q on q.system_id = $1 and q.starts_at >= span.begins and q.starts_at < span.ends) as kept
        using (starts_at)
      where (coalesce(kept.started, 0), coalesce(kept.ended, 0)) <> (coalesce(real.started, 0), coalesce(real.ended, 0))
-       and not exists (select from open where hour = date_trunc('hour', starts_at, 'UTC'))`,
+       and not exists (select from left_out where hour = date_trunc('hour', starts_at, 'UTC'))`,
   ],
 ];
 

@@ -26,7 +26,7 @@ export interface Conditions {
   works: () => readonly WorkStatus[];
   /**
    * Adds time in which this process has run. Running work counts it as time without progress, until it reports progress.
-   * Time in which the machine was suspended is not added.
+   * Time in which the process was frozen is not added.
    */
   passTime(ms: number): void;
   /** Logs due lines and ends conditions that are over. Called every few seconds. */
