@@ -186,7 +186,7 @@ function countsOf(
 function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stations, bikes, late }: Applied): boolean {
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
   const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);
-  // A source without stations and vehicles has other descriptions, which were stored.
+  // Only descriptions were read, which are not judged here.
   if (feeds.length === 0) return false;
   if (feeds.every(({ name }) => late.includes(name))) return true;
   // Otherwise, nothing was stored if every station and every bike belongs to another source.

@@ -156,7 +156,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line, v
     parts = [];
     size = 0;
     line++;
-    // `latin1` is the fastest decoding, and enough to find a line of nothing but white space.
+    // `latin1` decodes any bytes, and is enough to find a line of nothing but white space.
     return bytes?.toString("latin1").trim() === "" ? [] : [{ line, bytes }];
   };
   for await (const chunk of chunks) {

@@ -90,7 +90,10 @@ export interface FeedAge {
   readonly staleness: string | undefined;
 }
 
-/** Returns the ages of a system's feeds that were polled in the last days (`FORGOTTEN_MS`). @param now milliseconds since 1970 */
+/**
+ * Returns the ages of a system's feeds that were polled in the last days (`FORGOTTEN_MS`).
+ * @param now milliseconds since 1970
+ */
 async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
   const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
   return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince, ...stored }) => {

@@ -11,8 +11,9 @@ import type { ReportEntry, ReportSummary } from "./report.rules.ts";
  * The statements about imports, in four parts: the records of imports, the progress of running imports, the reports of
  * rejected and repaired records, and the removal of a feed's source when its import is undone.
  *
- * The record of an import is `running`, then `done`. An undo makes it `undoing`, then `undone`. An import of trips whose rides
- * an earlier import has already created overlaps the earlier one (`import_overlaps`), which can then be undone only after it.
+ * The record of an import of trips is `running`, then `done`, and during and after its undo `undoing` and `undone`. That of a
+ * feed's import is only `done` or `undone`. An import of trips that finds rides of an earlier import overlaps it
+ * (`import_overlaps`): the earlier one can be undone only after it.
  */
 
 /** A row of the table `imports`. */

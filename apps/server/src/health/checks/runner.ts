@@ -201,7 +201,7 @@ async function recordFindings(
       const { isAcknowledged } = sighting;
       const before = stored.get(keyOf(sighting));
       steps.push(whenFound(before, sighting, now, { isReminded: !check.isMailedOnce, isAcknowledged }));
-      for (const result of found(results)) await keepAcknowledgement(tx, known, check.of, result, now);
+      for (const result of found(results)) await refreshAcknowledgement(tx, known, check.of, result, now);
     }
     for (const [key, state] of stored) if (!seen.has(key)) steps.push(await endIfQuiet(tx, state, now));
     await deleteExpiredAcknowledgements(tx, new Date(now), new Date(now - DAY_MS));
@@ -250,7 +250,7 @@ async function endIfQuiet(tx: Transaction, state: CheckState, now: number): Prom
  * Records that an acknowledged result still exists, and deletes the acknowledgement of a result that has got worse. Each
  * result has an acknowledgement of its own. A check as a whole is acknowledged if all its results are (`sightingOf`).
  */
-async function keepAcknowledgement(
+async function refreshAcknowledgement(
   tx: Transaction,
   known: readonly Acknowledgement[],
   of: string,
