@@ -128,6 +128,7 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `;
 
+/** The files by their paths below the directory, each with its compressed forms. */
 type Files = ReadonlyMap<string, CodedBody>;
 
 /**

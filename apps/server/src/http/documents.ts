@@ -17,7 +17,8 @@ export interface DocumentOptions {
 /**
  * Serves the OpenAPI documents: /openapi.json for partners, /openapi/operator.json for the operator's backend,
  * /openapi/sandbox.json for partners' tests, /openapi/mds.json for cities and /openapi/gbfs.json for everybody. Serves,
- * below /docs, the guides and a reference made from the documents. Its pages load nothing from other hosts.
+ * below /docs, the guides and a reference made from the documents. Its pages load nothing from other hosts. All but the
+ * results of a search are made at their first request, and kept in memory (`kept`).
  */
 export function serveDocuments(
   app: FastifyInstance,

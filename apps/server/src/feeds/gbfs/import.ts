@@ -182,7 +182,10 @@ function countsOf(
   return { created, updated, unchanged, removed, rejected: unusable + ownedByOthers.length };
 }
 
-/** Tells whether nothing was stored. A feed older than the stored data may still add records that are not stored yet. */
+/**
+ * Tells whether nothing was stored. A feed that is older than the stored data (`late`) may still add records that are not
+ * stored yet.
+ */
 function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stations, bikes, late }: Applied): boolean {
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
   const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);

@@ -44,7 +44,8 @@ export async function lockSourceTimes(tx: Transaction, systemId: string, source:
   const informationAt = row?.information_at?.getTime();
   const statusAt = row?.status_at?.getTime();
   return {
-    // `before` is needed for the status only.
+    // `before`, the time of the snapshot before the latest, is needed for the status only: it shows whether one or two
+    // snapshots lack a station.
     information: informationAt === undefined ? undefined : { latest: informationAt, before: undefined },
     status: statusAt === undefined ? undefined : { latest: statusAt, before: row?.previous_status_at?.getTime() },
     vehiclesAt: row?.vehicles_at?.getTime(),

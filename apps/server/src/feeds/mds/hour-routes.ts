@@ -13,6 +13,11 @@ import { leaveOut, type RecordList } from "./left-out.rules.ts";
 import type { RecordContext } from "./records.rules.ts";
 import { type Agency, agencyOf, type AgencyReads, type HourContent, recordRead } from "./service.ts";
 
+/*
+ * Answers an agency's request for one hour of a list, such as the trips that ended in the hour. An hour is settled when late
+ * reports no longer change it (`hours.rules.ts`).
+ */
+
 /** The dependencies of the routes for hours. */
 export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
   /** Limits the responses that are sent at the same time, each with an hour of records: it takes a place until it is sent. */

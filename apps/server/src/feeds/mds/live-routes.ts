@@ -34,7 +34,10 @@ type LiveRoutes = Pick<
   "vehicles" | "vehicle" | "vehiclesStatus" | "vehicleStatus" | "recentEvents" | "stops" | "stop"
 >;
 
-/** The paths of the lists, to which the links to next pages lead. */
+/**
+ * The paths of the two lists of vehicles, to which the links to next pages lead. `deployed` has what each vehicle is, such as
+ * its type. `statuses` has its state and its last event.
+ */
 const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;
 const RECENT_PATH = "/mds/events/recent";
 

@@ -39,6 +39,9 @@ import { createShiftCounter } from "./trip-times.rules.ts";
  * Imports files of past trips as rides of a system. Each file is first staged: its rows are checked, and its rides go to a
  * spool, which is a temporary file on disk. Then its rides are written to the database. The spool divides the rides into
  * lanes: a lane is written in order, and all lanes at the same time. A trial runs the same steps, but stores nothing.
+ *
+ * A sighting is a station that rows of a file name. If the system does not have the station, the import makes a placeholder
+ * for it, which is offline until a feed describes the station.
  */
 
 /** Most warnings of one file that are remembered, to report each once. Beyond it, in broken files, warnings may repeat. */

@@ -84,7 +84,7 @@ function found(upload: StoredUpload | undefined, id: string): StoredUpload {
  * Locks an upload and runs `work` on it.
  * @throws ServiceError when the upload does not exist, or its state is not one of `states`
  */
-async function change(
+async function changeUpload(
   { db }: ActorContext,
   systemId: string,
   id: string,
@@ -111,7 +111,7 @@ export function addUploadPart(
   part: { readonly start: number; readonly content: Uint8Array; readonly isLast: boolean },
 ): Promise<StoredUpload> {
   const { start, content, isLast } = part;
-  return change(context, systemId, id, ["receiving", "waiting", "running", "tried"], async (tx, upload) => {
+  return changeUpload(context, systemId, id, ["receiving", "waiting", "running", "tried"], async (tx, upload) => {
     const end = start + content.length;
     const isReceiving = upload.state === "receiving";
     // In the state `receiving`, an empty part is not a repetition: it says that all bytes have been sent.
@@ -131,14 +131,14 @@ export function addUploadPart(
  */
 export function tryUpload(context: ActorContext, systemId: string, id: string, zone: string): Promise<StoredUpload> {
   requireZone(zone);
-  return change(context, systemId, id, ["tried"], (tx) =>
+  return changeUpload(context, systemId, id, ["tried"], (tx) =>
     updateStep(tx, systemId, { id, step: "trial", time_zone: zone, ...asking(context) }),
   );
 }
 
 /** Requests the import of a file, after its trial. @throws ServiceError */
 export function startUpload(context: ActorContext, systemId: string, id: string): Promise<StoredUpload> {
-  return change(context, systemId, id, ["tried"], async (tx, { file_name: file, time_zone: zone, result }) => {
+  return changeUpload(context, systemId, id, ["tried"], async (tx, { file_name: file, time_zone: zone, result }) => {
     // The trial found no ride that the import could store or has stored.
     if ((result?.created ?? 0) + (result?.unchanged ?? 0) === 0)
       throw commandError("conflict", "uploadEmpty", { file });
@@ -153,7 +153,7 @@ const asking = ({ clock, actor }: ActorContext) => ({ asked_at: new Date(clock()
 /** Discards a file and its result. @throws ServiceError when it is being imported, or there is no such upload */
 export async function discardUpload(context: ActorContext, systemId: string, id: string): Promise<void> {
   const all = ["receiving", "waiting", "running", "tried", "done", "failed"] as const;
-  await change(context, systemId, id, all, async (tx, { file_name: file, state, step, import_id: importId }) => {
+  await changeUpload(context, systemId, id, all, async (tx, { file_name: file, state, step, import_id: importId }) => {
     // An upload that waits and has an `importId` was interrupted during its import. It cannot be discarded, because the next
     // process needs it to undo what that import wrote.
     const isBegun = state === "running" || (state === "waiting" && importId !== null);

@@ -167,7 +167,7 @@ try {
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);
   const isForPeople = error instanceof ImportUndone || error instanceof UploadGone;
-  // Checks for a full disk first: it ends the upload, although `isUnavailable` is true for the database's full disk as well.
+  // Checks for a full disk first: it ends the upload, although `isUnavailable` is true for a full disk as well.
   // An unavailable database lets the step be repeated later.
   if (isDiskFull(error))
     report({ problem: `A disk is full: ${text}. Free space, then send the file again.`, isAway: false });
