@@ -16,7 +16,7 @@ import type { AppRoute } from "@ts-rest/core";
 import type { FastifyContextConfig, FastifyRequest } from "fastify";
 import type { RejectionReason } from "../health/metrics/http-metrics.ts";
 import type { KeyCache, KeyRow } from "../partners/keys/service.ts";
-import type { CompromisedIn, RefusedRequests } from "./request-records.ts";
+import type { CompromisedIn, RefusedRequests } from "./refused-requests.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 
 /*

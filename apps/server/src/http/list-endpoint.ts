@@ -241,10 +241,12 @@ interface ChangeWalk {
 const CHANGE_WALK = /^(\d{1,16}) (\d{1,16}) (\d{1,16}) ([^\n]*)\n(.+)$/s;
 
 const changeWalk: PositionCodec<ChangeWalk> = {
+  // Only a walk that has read a page is encoded, so `after` is set.
   encode: ({ since, upto, after, checkpoint }) =>
     `${since} ${upto} ${after?.at ?? 0} ${checkpointText.encode(checkpoint)}\n${after?.id ?? ""}`,
   decode(text) {
     const [, since, upto, at, head = "", id = ""] = CHANGE_WALK.exec(text) ?? [];
+    // A text of another form leaves `head` empty, which is no checkpoint.
     const checkpoint = checkpointText.decode(head);
     if (checkpoint === undefined) return undefined;
     return { since: Number(since), upto: Number(upto), after: { at: Number(at), id }, checkpoint };

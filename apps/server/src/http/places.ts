@@ -14,7 +14,7 @@ interface PlacesOptions {
  * holds one place.
  */
 export interface Places {
-  /** Takes a place. @throws ServiceError when no place is free @returns a function that gives the place back */
+  /** Takes a place. @param reader any text that names who reads @throws ServiceError when no place is free @returns a function that gives the place back */
   take(reader: string): () => void;
 }
 

@@ -1,6 +1,6 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { type RateDecision, type RateLimiter, type ServiceError, serviceError } from "@bikeshare/rules";
-import type { RefusedRequests } from "./request-records.ts";
+import type { RefusedRequests } from "./refused-requests.ts";
 import { countedAddress } from "./transport.ts";
 
 /**

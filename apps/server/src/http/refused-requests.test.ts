@@ -1,6 +1,6 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { expect, it } from "vitest";
-import { createRefusedRequests } from "./request-records.ts";
+import { createRefusedRequests } from "./refused-requests.ts";
 
 function makeRefusedRequests() {
   const clock = createTestClock();

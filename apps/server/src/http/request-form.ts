@@ -8,7 +8,11 @@ import {
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
-/* Refuses requests in a wrong or ambiguous form: an unclear host or end, repeated headers, badly encoded URLs. */
+/*
+ * Refuses requests in a wrong or ambiguous form: an unclear host or end, repeated headers, badly encoded URLs. For each
+ * request `routableUrl` runs first, before routing. Then `framingError` runs before authorization, which throws its error,
+ * and `refuseMalformedRequests` after authorization.
+ */
 
 /** Headers that may occur only once: of two, each server on the way could use another one. */
 const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;

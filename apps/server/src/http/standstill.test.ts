@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { handleErrors } from "./errors.ts";
-import { refuseAfterStandstill } from "./stopping.ts";
+import { refuseAfterStandstill } from "./standstill.ts";
 
 const MAX_STANDSTILL_MS = 100;
 

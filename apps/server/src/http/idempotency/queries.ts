@@ -4,6 +4,12 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/*
+ * The answers to calls, which are stored so that a repeated call gets the first answer (service.ts). A call that runs alone
+ * claims its name before it runs: `claimCall`, then `updateAnswer`, or `findAnswer` if it repeats another. Calls that share a
+ * transaction are looked up before they run and stored after: `listAnswers`, `insertAnswers`.
+ */
+
 /** Identifies a call that may be repeated. An `Idempotency-Key` is valid only for one caller and one path. */
 export interface CallName {
   readonly systemId: string;
@@ -60,7 +66,8 @@ const list = statement(
 );
 
 // A row that is too old to count is overwritten. For a row that counts, `created_at` would become null, which the column
-// refuses, so the statement fails. `placed` is the system's row in `placed_systems` (`rowsOfSystem`).
+// refuses, so the statement fails: another process has answered the call. The order is the same in every process, so that
+// two of them never wait for each other's rows. `placed` is the system's row in `placed_systems` (`rowsOfSystem`).
 const insertAll = statement(
   "idempotency.insert",
   `insert into idempotency_keys (system_id, created_at, ${answer.list()})

@@ -18,6 +18,12 @@ import {
 
 export type { CallName } from "./queries.ts";
 
+/*
+ * Does each call only once, however often its caller repeats it with the same `Idempotency-Key`. `doOnce` runs one call in a
+ * transaction of its own, `doOnceTogether` several calls in one transaction, and `waitWhileRunning` makes either wait for an
+ * earlier call of the same name.
+ */
+
 /** The dependencies of doing calls only once, however often they are repeated. */
 export interface IdempotencyContext {
   readonly db: Database;
@@ -149,8 +155,8 @@ export type CombinedWork<Input> = (
 
 /**
  * Milliseconds that calls which share a transaction wait for a lock before each runs alone. Too low: while commits are
- * slow, verbs that wait for each other's stations give up and run one call at a time, just when there are most calls. Too
- * high: a row that stays locked delays unrelated calls.
+ * slow, calls that wait for each other's stations give up and run one at a time, just when there are most calls. Too high:
+ * a row that stays locked delays unrelated calls.
  */
 const COMBINED_LOCK_TIMEOUT_MS = 1_000;
 
@@ -170,25 +176,28 @@ export function doOnceTogether<Input>(
   return db.transaction(
     async (tx) => {
       const now = clock();
-      // Of several calls with one name only the first is done. The others get its answer (`replayed`).
-      const first = firstOfEachName(calls);
       const oldest = forgottenBefore(now);
-      const finding = storedAnswers(tx, systemId, first, oldest);
+      // Of several calls with one name only the first is done. The others get its answer (`replayed`).
+      const firstCalls = firstOfEachName(calls);
+      const finding = storedAnswers(tx, systemId, firstCalls, oldest);
       const answered = finding.then((found) =>
-        indexesOf(first, ({ name }) => name !== undefined && found.has(textOf(name))),
+        indexesOf(firstCalls, ({ name }) => name !== undefined && found.has(textOf(name))),
       );
-      const inputs = first.map(({ input }) => input);
-      const [stored, indexes, outcomes] = await Promise.all([finding, answered, work(tx, inputs, answered)]);
+      const inputs = firstCalls.map(({ input }) => input);
+      // The work begins while the answers are still being read, and awaits `answered` itself.
+      const [stored, answeredIndexes, outcomes] = await Promise.all([finding, answered, work(tx, inputs, answered)]);
       // Calls that were answered before have no outcome here: their stored answers count.
       const outcomeOf = new Map(
-        first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
+        firstCalls.flatMap((call, index) =>
+          answeredIndexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]],
+        ),
       );
       // Another process may have answered a call after `finding` was read. The repetition is then rejected here because
       // of what the first run did, such as reserving the bike. So the answers of rejected calls are read again, and a
-      // call that has one now counts as a repetition.
-      const refused = [...outcomeOf].flatMap(([call, outcome]) => (isRefused(outcome) ? [call] : []));
-      for (const [name, row] of await storedAnswers(tx, systemId, refused, oldest)) stored.set(name, row);
-      for (const call of refused) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);
+      // call that has one now counts as a repetition: it loses its outcome.
+      const rejected = [...outcomeOf].flatMap(([call, outcome]) => (isRejected(outcome) ? [call] : []));
+      for (const [name, row] of await storedAnswers(tx, systemId, rejected, oldest)) stored.set(name, row);
+      for (const call of rejected) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);
       const rows = [...outcomeOf].flatMap(([call, outcome]) => rowOf(call, outcome) ?? []);
       // Not awaited: if storing fails, the commit fails.
       insertAnswers(tx, systemId, rows, new Date(now));
@@ -244,7 +253,7 @@ function isAnswered(outcome: CallOutcome | undefined): outcome is { readonly res
   return typeof outcome === "object" && "result" in outcome;
 }
 
-function isRefused(outcome: CallOutcome): boolean {
+function isRejected(outcome: CallOutcome): boolean {
   return typeof outcome === "object" && "error" in outcome;
 }
 

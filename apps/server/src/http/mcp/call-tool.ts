@@ -8,7 +8,7 @@ import { type Answer, type Args, DEFAULT_ITEMS, MAX_ITEMS } from "./tools.ts";
 
 /*
  * Calls a tool of an agent: makes an inner request to the tool's endpoint (inner-requests.ts) and turns the answer into the
- * tool's result.
+ * tool's result. Where a function returns a text instead of an object, the text says why the call is refused.
  */
 
 /**
@@ -83,6 +83,7 @@ function innerRequest(
   args: readonly [string, unknown][],
   decided: Readonly<Record<string, string | number>>,
 ): InnerRequest | string {
+  // Narrows the type: no endpoint of a tool has another method.
   if (method !== "GET" && method !== "POST" && method !== "PATCH" && method !== "DELETE") throw new Error(method);
   // The endpoint itself refuses a request without a needed query parameter or field.
   const missing = listed.inputSchema.required.find(
@@ -102,7 +103,7 @@ function innerRequest(
     if (place === "body") body[name] = value;
     else if (place === "header") headers[name] = text;
     else if (place === "query") query.set(name, name === "limit" ? cappedLimit(text) : text);
-    // From here on: a parameter of the path. `.` and `..` would lead to another path.
+    // The place is the path. `.` and `..` would lead to another path.
     else if (text === "" || isPathStep(text)) return `${argument} is not an identifier`;
     else segments.set(name, encodeURIComponent(text));
   }

@@ -43,9 +43,8 @@ function describe(tool: Tool, document: OpenApiDocument): DescribedTool {
   const { name, title, endpoint, when, view } = tool;
   const { scope } = endpoint.metadata as EndpointMetadata;
   const { description = "", ...operation } = operationOf(tool, document);
-  const inputs = inputsOf(operation, document).filter(
-    ({ placement }) => !LEFT_OUT.has(placement.name) && view?.hides.includes(placement.name) !== true,
-  );
+  const hidden: readonly string[] = [...LEFT_OUT, ...(view?.hides ?? [])];
+  const inputs = inputsOf(operation, document).filter(({ placement }) => !hidden.includes(placement.name));
   const own = view === undefined ? {} : (generateSchema(view.arguments) as JsonSchema);
   const required = inputs.filter((input) => input.required).map((input) => input.argument);
   const isRead = endpoint.method === "GET";

@@ -57,6 +57,8 @@ export function mcpRoutes(app: FastifyInstance, options: McpOptions): RouterImpl
       const message = readMessage(body, headers);
       const method = methods.get(message.method);
       request.recordedAs = { name: method === undefined ? "unknown" : message.method, status: 200 };
+      // A notification has no id, needs no action and gets no body. The reply itself is returned, because Fastify takes
+      // `undefined` for a forgotten answer.
       if (message.id === undefined) return { status: 202, body: reply.code(202).send() };
       if (method === undefined || isOfOtherRevision(message)) throw methodNotFound(message);
       const { result, caching } = await method(message, request);
@@ -111,7 +113,8 @@ function methodsOf(app: FastifyInstance, options: McpOptions, server: ServerInfo
     ["tools/list", async (message, request) => listTools(message, request, await described())],
     ["tools/call", async (message, request) => ({ result: await call(app, message, request, described) })],
     ...(options.docs === false ? [] : resourceMethods(options)),
-    // Clients of older revisions notify that they are ready, or that they cancelled a request. Neither needs an action.
+    // Clients of older revisions notify that they are ready, or that they cancelled a request. Neither needs an action: the
+    // names are here only so that the request log shows them.
     ...["notifications/initialized", "notifications/cancelled"].map((name): [string, Method] => [name, nothing]),
   ]);
 }
@@ -123,8 +126,8 @@ const MODERN_ONLY: ReadonlySet<string> = new Set(["server/discover"]);
 const LEGACY_ONLY: ReadonlySet<string> = new Set(["initialize", "ping"]);
 
 /**
- * Tells whether a method does not exist for a message's revision. Notifications, which have no id, were answered before:
- * with an id, a notification's name is no method.
+ * Tells whether a method does not exist for a message's revision. A notification's name is never a method: notifications
+ * have no id and were answered before, so a message that comes here with such a name is a request.
  */
 function isOfOtherRevision({ method, isModern }: Message): boolean {
   return (isModern ? LEGACY_ONLY : MODERN_ONLY).has(method) || method.startsWith("notifications/");
@@ -134,6 +137,7 @@ function isOfOtherRevision({ method, isModern }: Message): boolean {
 function describeWhenAsked({ baseUrl, version }: McpOptions): Describe {
   return once(async () => {
     const { createOpenApiDocument }: typeof openApi = await import("@bikeshare/contract/openapi");
+    // `validators`: agents check answers against the schemas, which must accept content that is newer than they are.
     return describeTools(createOpenApiDocument({ baseUrl: baseUrl(), version, readers: "validators" }));
   });
 }

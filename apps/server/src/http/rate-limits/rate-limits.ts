@@ -1,5 +1,10 @@
 import { createMemoryRateLimiter, type RateLimiter } from "@bikeshare/rules";
 
+/*
+ * What the server needs of rate limits (`RateLimits`), their form that counts in memory alone, and the remedies for errors
+ * of Redis. service.ts has the form that counts in Redis.
+ */
+
 /** A limiter whose owner must call `sweep` to remove expired counts. */
 export interface SweptRateLimiter extends RateLimiter {
   sweep(): void;

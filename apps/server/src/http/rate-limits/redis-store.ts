@@ -36,6 +36,7 @@ export interface RedisStore extends RateStore {
 
 /** Counts in Redis or Valkey, over one connection on which requests do not wait for one another. */
 export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions): RedisStore {
+  /** Why the connection cannot be used, at a time when it cannot. */
   let reason = new Error("it has not answered yet");
   /** The server refused a part of the address, such as the database number, although the connection was made. */
   let isRefused = false;
@@ -69,7 +70,8 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
   });
   redis.on("error", (error: Error) => {
     reason = error;
-    // If the database number does not exist, the client would go on in another database: counts as refused.
+    // In the state `connect` the client sends the password and the database number. If that database does not exist, the
+    // client would go on in another one, so the address counts as refused.
     if (redis.status === "connect") isRefused = true;
   });
   redis.on("ready", () => {
@@ -98,6 +100,7 @@ function countIn(redis: Redis, failure: () => Error | undefined): RedisStore {
       try {
         return readReply(await redis.evalsha(digest, ...call));
       } catch (error) {
+        // Redis does not know the script by its digest, as after a restart: `eval` sends the text, and Redis keeps it.
         if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
         return readReply(await redis.eval(script, ...call));
       }

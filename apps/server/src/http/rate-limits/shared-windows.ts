@@ -1,6 +1,10 @@
 import type { WindowState } from "@bikeshare/rules";
 
-/* Counts requests for the rate limits in a store that all processes share, and finds out when the store can be used. */
+/*
+ * Counts requests for the rate limits in a store that all processes share, and finds out when the store can be used. The
+ * limiters of service.ts call `SharedWindows`, which calls the store; redis-store.ts is the store in Redis and runs the
+ * script of this file there.
+ */
 
 /** One request to count in the window of a key. */
 export interface CountRequest {

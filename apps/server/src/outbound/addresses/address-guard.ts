@@ -313,19 +313,19 @@ export async function resolveName(name: string, { timeoutMs, servers }: ResolveO
  * has configured. Never throws.
  */
 export async function lookUpLikeSystem(name: string, timeoutMs: number): Promise<Resolution> {
-  const late = new AbortController();
+  const waitEnd = new AbortController();
   const found = lookup(name, { all: true, order: "ipv4first" }).then(
     (answers): Resolution => ({ addresses: answers.map(({ address }) => address) }),
     (error: unknown) => explain(name, [codeOf(error)], false),
   );
   // Gives up after the time limit. If `found` comes first, the wait is aborted, and its result does not matter.
-  const over = wait(timeoutMs, undefined, { signal: late.signal, ref: false }).then(
+  const over = wait(timeoutMs, undefined, { signal: waitEnd.signal, ref: false }).then(
     () => explain(name, [], true),
     () => found,
   );
   const answer = await Promise.race([found, over]);
   // Ends the timer of `over`.
-  late.abort();
+  waitEnd.abort();
   return answer;
 }
 

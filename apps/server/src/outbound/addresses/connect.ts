@@ -11,7 +11,11 @@ import {
   type Resolution,
 } from "./address-guard.ts";
 
-// Opens TCP and TLS connections for URLs, to checked addresses only (`connectTo`).
+/*
+ * Opens TCP and TLS connections for URLs, to checked addresses only. `connectTo` does it in this order: it looks the name up,
+ * checks its addresses (`checkAddresses`), opens a TCP connection to one of them (`connectFirst`), checks the peer
+ * (`judgePeer`), and for https begins TLS (`startTls`).
+ */
 
 /** Limits of connecting to the first of several addresses that accepts. */
 interface RaceLimits {
