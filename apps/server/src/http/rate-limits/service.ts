@@ -110,7 +110,7 @@ async function openShared(
   // Requests are accepted once it is known how they are counted.
   await firstTry.promise;
   return {
-    // Only tests give a `clock` that differs: one that all their processes share.
+    // Only tests give a `clock` that differs from `monotonic`.
     ...createSharedRateLimits({ windows, processes: processes.count, clock: monotonic, monotonic }),
     close: async () => {
       windows.close();

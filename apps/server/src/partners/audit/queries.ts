@@ -213,6 +213,7 @@ export async function listMatchingActs(
   const { partnerId, actor, action, subject, since, until } = filters;
   const values = [systemId, partnerId, actor, action, subject, since, until, before.at, before.id, scanLimit, limit];
   const rows = await db.query<SearchRow>(searches[indexFor(filters)], values);
+  // Every row repeats what was scanned, so the first one is enough.
   const { scanned, last_at: at, last_id: id } = oneRow(rows.slice(0, 1));
   const matches = rows.flatMap(({ scanned: _scanned, last_at: _at, last_id: _id, ...row }) =>
     row.id === null ? [] : [row],

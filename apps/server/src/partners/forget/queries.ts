@@ -13,9 +13,9 @@ interface JsonTable {
   readonly column: string;
   /** The column with the day, for a table by day. Its days are changed one at a time, so that no transaction is long. */
   readonly day?: string;
-  /** A condition that skips rows which do not contain an id. */
+  /** A condition that skips rows which cannot contain a reference. */
   readonly only?: string;
-  /** A further change to rows from which an id is removed. */
+  /** A further change to rows from which a reference is removed. */
   readonly also?: string;
 }
 
@@ -84,9 +84,10 @@ const ofAnswers = statement(
      returning 1)
    select count(*) as n from forgotten`,
 );
-// The details of a refused request are deleted as a whole: queries and messages may hold an id in any form. $3 and $4 are
-// the reference as `redactTarget` of request-log/refused-details.rules.ts writes it: in a query, and in a path. The appended
-// separators let the last value of a query, and the last part of a path, match too.
+// The details of a refused request are deleted as a whole: queries and messages may hold the reference in any form. $2 is
+// the reference as a JSON string. $3 and $4 are the reference as `redactTarget` of request-log/refused-details.rules.ts
+// writes it: in a query, and in a path. The appended separators let the last value of a query, and the last part of a path,
+// match too.
 const ofRequests = statement(
   "forget.requests",
   `with forgotten as (

@@ -29,6 +29,9 @@ import {
 /*
  * API keys: looks up those that requests carry, and issues, rotates, revokes and marks keys. Only the hash of a key is
  * stored. `presented` is a key's text as a request brought it. A key is a partner's or, without a partner, the operator's.
+ *
+ * A request's key is searched in the process's `KeyCache`. If it is not cached, `lookUpTogether` finds it by `keysFor`, in one
+ * statement with the keys of other requests. Every change of a key notifies all processes, which then clear their caches.
  */
 
 /** The keys that requests carry, cached for up to a minute while notifications of changed keys arrive. */
@@ -302,6 +305,7 @@ export async function rotateKey(
       "key.rotated",
       { replaces: id },
     );
+    // Again, because the id of the successor is known only now.
     await updateRevocation(tx, systemId, id, endsAt, issued.id);
     await notifyKeyChanged(tx, systemId);
     return { ...issued, replaces: id, replaced_key_ends_at: endsAt };
@@ -449,7 +453,10 @@ async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, 
   throw commandError("conflict", "keyOverlaps", values);
 }
 
-/** Locks a key's partner, then the key, so that two callers cannot replace the same key. */
+/**
+ * Locks a key's partner, then the key, so that two callers cannot replace the same key. Returns the key as it is read under
+ * the lock: before, another caller may have changed it.
+ */
 async function mustLock(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
   const { partner_id: partnerId } = await mustFind(tx, systemId, id);
   if (partnerId !== null) await holdPartner(tx, systemId, partnerId);

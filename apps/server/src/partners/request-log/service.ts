@@ -245,7 +245,8 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
     try {
       await inBackground(db, (tx) => insertSystemRequests(tx, systemId, rows));
     } catch (error) {
-      // Halves the rows until the row that PostgreSQL refuses is alone.
+      // The rows themselves are the cause (`isOfUnits`), not the database's state: halves them until the row that
+      // PostgreSQL refuses is alone.
       if (rows.length > 1 && isOfUnits(error)) {
         const half = Math.ceil(rows.length / 2);
         await writeRequests(systemId, rows.slice(0, half));

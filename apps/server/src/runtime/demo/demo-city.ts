@@ -170,7 +170,11 @@ function daysOf(rides: readonly CityRide[], changes: readonly StationChange[], n
   return days.slice(0, begun + 1).reverse();
 }
 
-/** Writes the rides and the states of stations of a day. @param slot the slot of the stored counts to add to */
+/**
+ * Writes the rides and the states of stations of a day.
+ * @param slot the slot of the stored counts to add to. Each count is stored in several rows (slots), so that concurrent
+ * transactions with different slots do not wait for each other
+ */
 async function writeDay(db: Database, systemId: string, day: DayOfPast, slot: number, now: number): Promise<void> {
   const origin = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString() };
   for (let start = 0; start < day.rides.length; start += RIDES_PER_TRANSACTION) {

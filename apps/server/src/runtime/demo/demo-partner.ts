@@ -79,8 +79,8 @@ export async function demoPartner(
   key: string,
 ): Promise<string | undefined> {
   const row = await keyFor(context, key);
-  const isDemos = row?.system_id === context.systemId && row.name === DEMO_KEY_NAME;
-  return isDemos ? (row.partner_id ?? undefined) : undefined;
+  const isDemoKey = row?.system_id === context.systemId && row.name === DEMO_KEY_NAME;
+  return isDemoKey ? (row.partner_id ?? undefined) : undefined;
 }
 
 /** The keys with which a simulation calls a service of this machine. */
