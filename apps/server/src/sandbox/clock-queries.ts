@@ -27,6 +27,7 @@ const passTime = {
   keys: `update keys set expires_at = case when expires_at > $2 then ${nearer("expires_at")} else expires_at end,
       revoked_at = case when revoked_at > $2 then ${nearer("revoked_at")} else revoked_at end
     where system_id = $1 and (expires_at > $2 or revoked_at > $2)`,
+  // `rides_at`: the next simulated ride is due now.
   sandboxes: "update sandboxes set advanced_seconds = advanced_seconds + $3::int, rides_at = $2 where system_id = $1",
 };
 

@@ -42,6 +42,7 @@ export async function letTimePass(context: CommandContext, systemId: string, sec
     if (endOfRide(ride) <= now + seconds * 1000) await ignoringRefusal(acts.endRide(ride.id));
   await compareAllStations(context, systemId);
   for (;;) {
+    // `[]`: leaves out no reservation.
     const overdue = await overdueReservations(context, systemId, BATCH, []);
     const expired = await expireReservations(context, systemId, overdue);
     if (expired < BATCH) return;

@@ -73,8 +73,9 @@ export async function setWebhookFaults(
 
 /**
  * Lets `seconds` pass for the faults of a sandbox's API and deliveries: an advance of a sandbox's clock does not change the
- * service's clock, so their ends are moved instead. Removes the API's faults that have then ended. Those of deliveries stay stored: their `until` says that they are over. The caller has locked the sandbox, and
- * notifies the processes that cache faults.
+ * service's clock, so their ends are moved instead. Removes the API's faults that have then ended. Those of deliveries stay
+ * stored: their `until` says that they are over. The caller has locked the sandbox, and notifies the processes that cache
+ * faults.
  */
 export async function endFaultsSooner(tx: Transaction, systemId: string, now: number, seconds: number): Promise<void> {
   const sandbox = await findSandbox(tx, systemId);

@@ -1,9 +1,11 @@
 /** How long rides of sandboxes last. */
 const DURATION = { leastMs: 3 * 60_000, mostMs: 11 * 60_000 };
+const MODULUS = 65_521;
 
 /** Returns when a ride of a sandbox ends. The time is computed from the ride's id, so that nothing must be stored. */
 export function endOfRide({ id, started_at: startedAt }: { readonly id: string; readonly started_at: Date }): number {
-  let sum = 0;
-  for (let at = 0; at < id.length; at++) sum = (sum * 31 + id.charCodeAt(at)) % 65_521;
-  return startedAt.getTime() + DURATION.leastMs + Math.round((sum / 65_521) * (DURATION.mostMs - DURATION.leastMs));
+  // A hash of the id. The modulus is a prime, so that the hashes of similar ids differ.
+  let hash = 0;
+  for (let at = 0; at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) % MODULUS;
+  return startedAt.getTime() + DURATION.leastMs + Math.round((hash / MODULUS) * (DURATION.mostMs - DURATION.leastMs));
 }

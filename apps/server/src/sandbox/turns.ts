@@ -2,6 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../storage/db/database.ts";
 
+/*
+ * Lets the tests that partners run in their sandboxes take turns. An act is one change that a test requests, such as a
+ * scenario, a reset, or time that passes.
+ */
+
 /**
  * How long a process rests after each act, as a multiple of the time that the act took. Too low: live partners wait
  * behind tests of sandboxes. Too high: tests wait longer than they work.
@@ -15,11 +20,6 @@ const REST_FACTOR = 1;
 const MAX_WAITING = 20;
 /** `Retry-After` of a refused act. */
 const RETRY_SECONDS = 2;
-
-/*
- * Lets the tests that partners run in their sandboxes take turns. An act is one change that a test requests, such as a
- * scenario, a reset, or time that passes.
- */
 
 /** Acts that wait for their turn, by sandbox, in the order in which the sandboxes came. */
 type Waiting = Map<string, (() => Promise<void>)[]>;

@@ -86,6 +86,7 @@ const LOW_PRIORITY = 10;
 export function openDashboardPages(options: DashboardPagesOptions): DashboardPages {
   const { note, isEdited = false, sourceDirectory = SOURCE_DIRECTORY } = options;
   const builder = join(sourceDirectory, "node_modules/vite/bin/vite.js");
+  // The published package has built pages and no builder. Where both are missing, there are no pages.
   if (existsSync(PACKED_DIRECTORY) || !existsSync(builder)) {
     return { directory: PACKED_DIRECTORY, ready: () => Promise.resolve(), close: () => Promise.resolve() };
   }

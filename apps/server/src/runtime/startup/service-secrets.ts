@@ -86,6 +86,7 @@ function named(config: Pick<Config, "secretsFile" | "dataDir">): string {
   return config.secretsFile === undefined ? `${path} (in DATA_DIR; SECRETS_FILE is not set)` : `SECRETS_FILE=${path}`;
 }
 
+/** Tells whether a file exists. One that this account may not look at counts as existing: reading it explains the error. */
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

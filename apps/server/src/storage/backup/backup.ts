@@ -142,6 +142,7 @@ function checkBackup(path: string): Promise<BackupSummary> {
     checkedSizeOf(archive, manifest);
     for (const { name, rows } of manifest.tables) {
       const found = new RowCounter(name, rows);
+      // `resume` discards the rows once they are counted.
       await pipeline(await archive.open(entryNames.table(name)), found.resume());
       if (found.count !== rows)
         throw new BackupFileError(`${path} is damaged: ${name} has ${found.count} rows instead of ${rows}.`);
@@ -191,6 +192,6 @@ export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal
   const fail = () => reject(signal.reason as Error);
   if (signal.aborted) fail();
   else signal.addEventListener("abort", fail, { once: true });
-  // The signal lives as long as the process.
+  // Removes the listener, because the signal may live as long as the process.
   return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", fail));
 }

@@ -49,10 +49,10 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     await mkdir(directory, { recursive: true, mode: 0o700 });
     if (!(await isDue())) return;
     const path = await claimPath(directory, clock());
-    // If several processes have begun a backup, only the first one goes on. It may have finished already, so `isDue` is
-    // called again.
     // The time of a file that was written just now: the machine that stores the directory may have another clock than ours.
     const { mtimeMs: now } = await stat(draftOf(path));
+    // If several processes have begun a backup, only the first one goes on. It may have finished already, so `isDue` is
+    // called again.
     const [first] = await listDrafts(directory, now);
     const isFirst = first === undefined || join(directory, first) === draftOf(path);
     if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });
@@ -115,6 +115,7 @@ async function claimPath(directory: string, from: number): Promise<string> {
   for (let instant = from; ; instant += 1_000) {
     const path = join(directory, backupName(instant));
     if (!(await claimDraft(path))) continue;
+    // Looks for a finished backup only now: before the claim, another process could still have finished one.
     if (!(await readdir(directory)).includes(backupName(instant))) return path;
     await rm(draftOf(path));
   }
