@@ -232,7 +232,9 @@ function parseInstant(text: string): unknown {
   if (!UTC_INSTANT.test(text)) return driverParser(TIMESTAMPTZ)(text);
   /** Returns the number that the two digits at an index write. */
   const pair = (at: number) => (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
-  const milliseconds = text.length === NO_FRACTION ? 0 : Number(text.slice(20, -3).padEnd(3, "0").slice(0, 3));
+  // The digits between the point and `+00`. PostgreSQL leaves out zeros at the end.
+  const fraction = text.slice(NO_FRACTION - 2, -3);
+  const milliseconds = text.length === NO_FRACTION ? 0 : Number(fraction.padEnd(3, "0").slice(0, 3));
   const year = pair(0) * 100 + pair(2);
   return new Date(Date.UTC(year, pair(5) - 1, pair(8), pair(11), pair(14), pair(17), milliseconds));
 }

@@ -19,12 +19,13 @@ export function updatedAt(row: string, at: string): string {
  * SQL: the time of a change, never before an earlier one.
  * @param earlier the time of the earlier change
  * @param at the command's time
- * @param isAfter SQL that is true if the times must also differ, as when events of both changes are ordered by time
+ * @param mustDiffer SQL that is true if the times must also differ, as when events of both changes are ordered by time;
+ * `false`: they never must
  */
-export function timeOfChange(earlier: string, at: string, isAfter: string): string {
+export function timeOfChange(earlier: string, at: string, mustDiffer: string): string {
   // Adds the millisecond in UTC, independent of the session's time zone: Citus accepts only such functions in an assignment.
   const next = `timezone('UTC', timezone('UTC', ${earlier}) + '1 ms')`;
-  const same = isAfter === "false" ? "" : ` or ${earlier} = ${at}::timestamptz and ${isAfter}`;
+  const same = mustDiffer === "false" ? "" : ` or ${earlier} = ${at}::timestamptz and ${mustDiffer}`;
   return `case when ${earlier} > ${at}::timestamptz${same} then ${next} else ${at}::timestamptz end`;
 }
 

@@ -73,6 +73,7 @@ const setTimeZone = statement(
   "distribution.setTimeZone",
   `select run_command_on_all_nodes(format('alter database %I set timezone = %L', current_database(), 'UTC'))`,
 );
+// Passes `set local` of a transaction, such as its lock timeout, on to the nodes.
 const propagateLocalSettings = statement(
   "distribution.propagateLocalSettings",
   `select run_command_on_all_nodes(

@@ -64,6 +64,7 @@ export async function followSecretsFile(
   { config, clock, ids }: { readonly config: Config; readonly clock: () => number; readonly ids: Pick<Ids, "next"> },
   { logger: log, conditions, closers }: Service,
 ): Promise<AllSecrets> {
+  // A failure counts as solved only by a successful read, which `onRead` reports.
   const reading = conditions.of("reading the secrets file", { quietMs: Number.POSITIVE_INFINITY });
   const { succeeded: onRead, failed: onError, watch } = reading;
   const followed = await followSecrets({

@@ -153,10 +153,8 @@ async function apply(
     const report = (message: string) => options.report?.(`${where}: ${message}`);
     try {
       // Only the interrupted step continues at a recorded position; later steps begin at the first row.
-      await runStep(session, migration, index, index === first ? (begun?.position ?? null) : null, {
-        ...options,
-        report,
-      });
+      const position = index === first ? (begun?.position ?? null) : null;
+      await runStep(session, migration, index, position, { ...options, report });
     } catch (error) {
       throw new Error(
         `Migration ${where} failed. What was applied before stays. Remove the cause and run \`bikeshare migrate\`, which goes on here.`,

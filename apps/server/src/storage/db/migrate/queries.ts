@@ -33,7 +33,8 @@ const recorded = statement(
   "migrations.recorded",
   "select number, oldest_program, steps_done, position, applied_at from migrations order by number",
 );
-// $4: the steps that are done. $6: all steps of the migration.
+// Statements with an empty name run rarely, so PostgreSQL does not keep them prepared. $4: the steps that are done. $6: all
+// steps of the migration.
 const record = statement(
   "",
   `insert into migrations (number, name, oldest_program, steps_done, position, applied_at)

@@ -273,10 +273,10 @@ const foreignKey = (target: string, isValidated: boolean): Action => ({
 });
 
 /**
- * Actions by their first words. The order matters: `add`, `drop` and `rename` mean a column unless a constraint is matched
- * first.
+ * Actions by their first words, and their effects. A function gets the groups of the match, and the whole action. The order
+ * matters: `add`, `drop` and `rename` mean a column unless a constraint is matched first.
  */
-const actions: readonly (readonly [RegExp, (match: readonly string[], action: string) => Action])[] = [
+const actions: readonly (readonly [RegExp, (groups: readonly string[], action: string) => Action])[] = [
   [/^validate constraint /, () => ({ mode: "share update exclusive", work: "scan" })],
   [
     /^add (?:constraint \w+ )?foreign key .*?references (\w+)/,
