@@ -23,7 +23,9 @@ import { type CursorCipher, cursorPosition } from "./cursor.ts";
 
 /*
  * Serves lists page by page. A walk is a series of pages by cursor. A walk may end with a checkpoint; a later walk begins
- * there and reads only what has changed since.
+ * there and reads only what has changed since. `pageReader` chooses between three kinds of pages: those of a walk that ends
+ * with a checkpoint (`readToCheckpoint`), those of the changes since a checkpoint (`readChanges`), and all others
+ * (`readPage`).
  */
 
 interface ListCall<Filters> {

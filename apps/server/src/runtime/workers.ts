@@ -101,15 +101,15 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     startEmptyingSandboxes({ ...options, ...reporting("emptying sandboxes", { quietMs: 2 * 3_600_000 }) }),
   ];
   /** Work that is closed before the rest, because it uses the rest. */
-  const first: Work[] = [];
+  const closedFirst: Work[] = [];
   const close = async () => {
-    await Promise.all(first.map((work) => work.close()));
+    await Promise.all(closedFirst.map((work) => work.close()));
     await Promise.all(works.map((work) => work.close()));
   };
   try {
     for (const start of [followFeed, startBackups, startExports, startUploads]) {
       const work = await start(options);
-      if (work !== undefined) first.push(work);
+      if (work !== undefined) closedFirst.push(work);
     }
   } catch (error) {
     await close();

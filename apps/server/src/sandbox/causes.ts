@@ -98,6 +98,7 @@ const causes: Readonly<
 async function watchedStation(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
   // Compares first, so that new thresholds are watched and the states of the stations are current.
   await compareAllStations(context, acts.systemId);
+  // A station that is to fall below the threshold must not be below it already. One that is to recover may be.
   const mayBeNotified = event === "station.back_to_normal";
   const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeNotified });
   if (watched === undefined) throw serviceError("not_found", "threshold", { event });

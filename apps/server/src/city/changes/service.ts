@@ -1,5 +1,5 @@
-import { askTogether } from "../../storage/background/ask-together.ts";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
+import { askTogether } from "../../storage/background/within.ts";
 import type { Database } from "../../storage/db/database.ts";
 import type { ReadPool } from "../../storage/db/read-pool.ts";
 import { REMOVED_BIKES_KEPT_DAYS, type Standing } from "./change.rules.ts";

@@ -192,12 +192,11 @@ export function doOnceTogether<Input>(
           answeredIndexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]],
         ),
       );
-      // Another process may have answered a call after `finding` was read. The repetition is then rejected here because
-      // of what the first run did, such as reserving the bike. So the answers of rejected calls are read again, and a
-      // call that has one now counts as a repetition: it loses its outcome.
       const rejected = [...outcomeOf].flatMap(([call, outcome]) => (isRejected(outcome) ? [call] : []));
-      for (const [name, row] of await storedAnswers(tx, systemId, rejected, oldest)) stored.set(name, row);
-      for (const call of rejected) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);
+      for (const [call, row] of await answeredMeanwhile(tx, systemId, rejected, oldest)) {
+        outcomeOf.delete(call);
+        stored.set(textOf(row), row);
+      }
       const rows = [...outcomeOf].flatMap(([call, outcome]) => rowOf(call, outcome) ?? []);
       // Not awaited: if storing fails, the commit fails.
       insertAnswers(tx, systemId, rows, new Date(now));
@@ -231,6 +230,24 @@ async function storedAnswers(
   const names = new Map(calls.flatMap(({ name }) => (name === undefined ? [] : [[textOf(name), name]])));
   const rows = await listAnswers(tx, systemId, [...names.values()]);
   return new Map(rows.filter((row) => row.created_at >= oldest).map((row) => [textOf(row), row]));
+}
+
+/**
+ * Returns the rejected calls that another process has answered since the stored answers were read, with these answers. Such a
+ * call repeats one that the other process ran, and was rejected here because of what the first run did, such as reserving the
+ * bike. It counts as a repetition.
+ */
+async function answeredMeanwhile<Call extends RepeatableCall<unknown>>(
+  tx: Transaction,
+  systemId: string,
+  rejected: readonly Call[],
+  oldest: Date,
+): Promise<(readonly [Call, AnswerRow])[]> {
+  const stored = await storedAnswers(tx, systemId, rejected, oldest);
+  return rejected.flatMap((call) => {
+    const row = call.name && stored.get(textOf(call.name));
+    return row === undefined ? [] : [[call, row] as const];
+  });
 }
 
 function indexesOf<Item>(items: readonly Item[], isIncluded: (item: Item) => boolean): ReadonlySet<number> {

@@ -41,28 +41,29 @@ export async function callTool(
   const args = Object.entries(given).filter(([, value]) => value !== null);
   const nested = args.find(([, value]) => typeof value === "object");
   if (nested !== undefined) return refusal(`${nested[0]} must not be an array or an object`);
-  // The arguments that the tool adds to those of its endpoint (`View` in tools.ts) are read here; the endpoint reads
-  // the others.
-  const ownNames = Object.keys((view?.arguments.shape ?? {}) as object);
-  const isOwn = ([name]: [string, unknown]) => ownNames.includes(name);
-  const read = view?.arguments.safeParse(Object.fromEntries(args.filter(isOwn)));
+  const { ofView, ofEndpoint } = splitArguments(tool, args);
+  // The arguments of the view are read here. The endpoint reads its own.
+  const read = view?.arguments.safeParse(Object.fromEntries(ofView));
   if (read?.success === false) return refusal(describeIssues(read.error.issues, "query"));
-  const own: Args = read?.data ?? {};
-  const inner = innerRequest(
-    tool,
-    args.filter((each) => !isOwn(each)),
-    view?.query(own) ?? {},
-  );
+  const viewArgs: Args = read?.data ?? {};
+  const inner = innerRequest(tool, ofEndpoint, view?.query(viewArgs) ?? {});
   if (typeof inner === "string") return refusal(inner);
   const { status, headers, body } = await makeInnerRequest(app, request, inner);
   if (status >= 400) return failure(status, JSON.parse(body) as ErrorBody, headers["retry-after"]);
   const answer = JSON.parse(body) as Answer;
-  const chosen = view === undefined ? answer : view.choose(answer, own);
+  const chosen = view === undefined ? answer : view.choose(answer, viewArgs);
   if (typeof chosen === "string") return refusal(chosen);
   const text = JSON.stringify(chosen);
   if (text.length > MAX_ANSWER_LENGTH) return refusal(tooLong(text.length));
   const replayed = headers["idempotent-replayed"] === undefined ? [] : [textOf(REPLAYED)];
   return { status, result: { content: [textOf(text), ...replayed], structuredContent: chosen, isError: false } };
+}
+
+/** Divides arguments into those that the tool's `view` adds to its endpoint (`View` in tools.ts), and the endpoint's own. */
+function splitArguments({ view }: DescribedTool, args: readonly [string, unknown][]) {
+  const namesOfView = Object.keys((view?.arguments.shape ?? {}) as object);
+  const isOfView = ([name]: [string, unknown]) => namesOfView.includes(name);
+  return { ofView: args.filter(isOfView), ofEndpoint: args.filter((each) => !isOfView(each)) };
 }
 
 const REPLAYED = "This is the answer to an earlier call with the same idempotency_key. Nothing new was done.";

@@ -45,7 +45,7 @@ function describe(tool: Tool, document: OpenApiDocument): DescribedTool {
   const { description = "", ...operation } = operationOf(tool, document);
   const hidden: readonly string[] = [...LEFT_OUT, ...(view?.hides ?? [])];
   const inputs = inputsOf(operation, document).filter(({ placement }) => !hidden.includes(placement.name));
-  const own = view === undefined ? {} : (generateSchema(view.arguments) as JsonSchema);
+  const schemaOfView = view === undefined ? {} : (generateSchema(view.arguments) as JsonSchema);
   const required = inputs.filter((input) => input.required).map((input) => input.argument);
   const isRead = endpoint.method === "GET";
   return {
@@ -58,8 +58,8 @@ function describe(tool: Tool, document: OpenApiDocument): DescribedTool {
       description: `${when} ${withoutUrls(description)}`.trim(),
       inputSchema: {
         type: "object",
-        properties: { ...(own["properties"] as object | undefined), ...propertiesOf(inputs) },
-        required: [...((own["required"] as string[] | undefined) ?? []), ...required],
+        properties: { ...(schemaOfView["properties"] as object | undefined), ...propertiesOf(inputs) },
+        required: [...((schemaOfView["required"] as string[] | undefined) ?? []), ...required],
         additionalProperties: false,
       },
       outputSchema: outputSchema(operation, document, view?.added),

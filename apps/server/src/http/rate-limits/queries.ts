@@ -2,6 +2,11 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/*
+ * The processes that answer requests. Each has a row in `api_processes`, and counts as alive until `alive_until`, which its
+ * heartbeats move ahead. While Redis is configured and cannot be used, the rate limits are divided among these processes.
+ */
+
 const heartbeat = statement(
   "apiProcesses.heartbeat",
   `insert into api_processes (process, alive_until) values ($1, now() + $2::bigint * interval '1 ms')

@@ -229,7 +229,11 @@ class SharedRateLimiter implements SweptRateLimiter {
     for (const [key, { until }] of this.#rejections) if (until <= now) this.#rejections.delete(key);
   }
 
-  /** @param isTaken true: the request is counted if it is allowed; false: the limit is only read */
+  /**
+   * Decides by the store. While the store cannot be used, decides by this process's share of the limit; while the store may
+   * have lost counts, by both.
+   * @param isTaken true: the request is counted if it is allowed; false: the limit is only read
+   */
   #decide(key: string, limit: number, isTaken: boolean): RateDecision | Promise<RateDecision> {
     const { windows } = this.#options;
     if (!windows.isUsable()) return this.#byShare(key, limit, isTaken);

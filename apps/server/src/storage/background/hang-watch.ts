@@ -78,6 +78,7 @@ function startThread(workerData: HangThreadData): Worker {
     workerData,
     // Little memory is enough, because the thread only counts.
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 },
+    // Does not inherit the options of this process. Sources run with this condition, by which they import other sources.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
   // If the thread fails, the process goes on without this watch.

@@ -93,6 +93,7 @@ export async function inTransaction<Result>(
     const client = await context.pool.connect().catch((error: unknown) => {
       throw nameConnectionError(error);
     });
+    /** Why the connection is lost. The pool then closes it instead of giving it to another caller. */
     let broken: Error | undefined;
     const onError = (error: Error) => (broken = error);
     client.on("error", onError);

@@ -1,6 +1,5 @@
 import type { PageRequest } from "@bikeshare/rules";
-import { askTogether } from "../background/ask-together.ts";
-import { within } from "../background/within.ts";
+import { askTogether, within } from "../background/within.ts";
 import type { QueryRunner } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { type PageRows, startOf } from "./page.ts";

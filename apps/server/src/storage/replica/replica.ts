@@ -1,5 +1,5 @@
-import { askTogether } from "../background/ask-together.ts";
 import { startPeriodic } from "../background/periodic.ts";
+import { askTogether } from "../background/within.ts";
 import type { QueryRunner } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import { createPipelinedConnection } from "../db/pipelined-connection.ts";
