@@ -5,7 +5,9 @@ import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 
 // The statements that remove a rider's reference from every table that may contain it, and those that search for it. The
-// reference is the `rider_ref` of a reservation: the partner's own text for the rider.
+// reference is the `rider_ref` of a reservation: the partner's own text for the rider. service.ts removes it from reservations
+// (`updateReservations`), from JSON in the tables of `jsonTables` (`updateJson`), from receivers' responses (`updateAnswers`)
+// and from details of requests (`updateRequests`). Then it searches every table for what is left (`listTablesWith`).
 
 /** A table whose rows may contain a reservation as JSON. */
 interface JsonTable {

@@ -45,9 +45,9 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     const newest = await latestBackup(options, clock());
     return newest === undefined || clock() - newest.madeAt >= options.intervalMs;
   };
-  const work = async () => {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    if (!(await isDue())) return;
+  /** Claims the draft of a due backup. @returns the path; undefined: none is due, or another process makes the backup */
+  const claimDue = async (): Promise<string | undefined> => {
+    if (!(await isDue())) return undefined;
     const path = await claimPath(directory, clock());
     // The time of a file that was written just now: the machine that stores the directory may have another clock than ours.
     const { mtimeMs: now } = await stat(draftOf(path));
@@ -55,12 +55,22 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     // called again.
     const [first] = await listDrafts(directory, now);
     const isFirst = first === undefined || join(directory, first) === draftOf(path);
-    if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });
-    const summary = await writeBackup({ ...options, signal: closed.signal }, path);
-    onBackup(path, summary);
+    if (isFirst && (await isDue())) return path;
+    await rm(draftOf(path), { force: true });
+    return undefined;
+  };
+  const removeOld = async () => {
     const backups = await datedBackups(options, clock());
     for (const { name } of backups.slice(0, Math.max(0, backups.length - keep)))
       await rm(join(directory, name), { force: true });
+  };
+  const work = async () => {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const path = await claimDue();
+    if (path === undefined) return;
+    const summary = await writeBackup({ ...options, signal: closed.signal }, path);
+    onBackup(path, summary);
+    await removeOld();
   };
   const onError = (error: unknown) => {
     if (!closed.signal.aborted) options.onError(error);

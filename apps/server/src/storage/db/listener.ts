@@ -2,6 +2,12 @@ import pg from "pg";
 import { closeWithin, connectionSettings, type Queryable } from "./database.ts";
 import { statement } from "./statement.ts";
 
+/*
+ * Listens on one connection. A heartbeat, which is a notification sent over another connection, shows every 300 ms that
+ * notifications still arrive. When one does not arrive in time, or the connection breaks, cached data are dropped (`onGap`)
+ * and a new connection is made.
+ */
+
 /** Receives the notifications that other processes send with `pg_notify`. */
 export interface Listener {
   /** True while notifications arrive, as the latest heartbeat has shown: caches that rely on them may be trusted. */

@@ -39,6 +39,7 @@ export function createPipelinedConnection(options: PipelinedConnectionOptions): 
       if (current === lost) current = undefined;
     });
     silence.add(client);
+    // `closed` may have been set while the client was connecting.
     if (closed) await closeWithin(client.end());
     else current = client;
     return client;

@@ -252,8 +252,9 @@ export async function runStatement<Row>(
     const isStale = isStalePlan(error);
     if (isStale) prepareAgain(statement, name);
     else if (!isPartitionMoved(error) || attempt >= MAX_ATTEMPTS) throw nameConnectionError(error);
-    // `client` is not a pool: its transaction has failed with the statement, and must run again as a whole.
-    if (!("totalCount" in client)) throw error;
+    const isPool = "totalCount" in client;
+    // On a single connection the transaction has failed with the statement, and must run again as a whole.
+    if (!isPool) throw error;
     return runStatement(client, statement, values, observer, isStale ? attempt : attempt + 1);
   }
 }
