@@ -181,8 +181,8 @@ const BATCH_ROWS = 1_000;
 type Backfill = Extract<Step, { readonly kind: "backfill" }>;
 
 /**
- * The position of a backfill: the primary key of the last row, which begins with the system. Only the system, once all rows
- * of the system are done.
+ * The position of a backfill, as it is recorded: the last system with finished rows, then the rest of the primary key of
+ * the last finished row (`RowKey`). Only the system, once all rows of the system are done.
  */
 type Position = readonly string[];
 
@@ -322,71 +322,88 @@ interface Batch {
   readonly end: Position;
 }
 
-/** A table's primary key after `system_id`. */
+/** The columns of a table's primary key after `system_id`. */
 interface Key {
   readonly table: string;
   /** The columns, each with the table's name: `rides.id`. */
   readonly columns: readonly string[];
 }
 
+/** A row's values in the columns of `Key`. */
+type RowKey = readonly string[];
+
+/** The rows of one system that a backfill has not done yet. */
+interface RemainingRows {
+  readonly system: string;
+  /** They follow the row with this key; undefined: no row of the system is done. */
+  readonly afterKey: RowKey | undefined;
+}
+
 /**
  * Returns the next batch of a backfill; undefined at its end. Batches follow the primary key, one system after the other. A
  * batch has rows of one system only, which its statement names, because a distributed database keeps a system's rows on one
  * node.
+ * @param position the end of the previous batch; null: no batch is done
  */
 async function findBatch(
   db: Runner,
   backfill: Backfill,
-  after: Position | null,
+  position: Position | null,
   batchRows: number,
 ): Promise<Batch | undefined> {
   const key = await findKey(db, backfill.table);
-  // A position of only the system means that all its rows are done: then the next system comes.
-  if (after !== null && after.length > 1) {
-    const batch = await findBatchIn(db, backfill, key, after, batchRows);
+  const [lastSystem, ...afterKey] = position ?? [];
+  // A position without a row's key means that all rows of the system are done: then the next system comes.
+  if (lastSystem !== undefined && afterKey.length > 0) {
+    const batch = await findBatchIn(db, backfill, key, { system: lastSystem, afterKey }, batchRows);
     if (batch !== undefined) return batch;
   }
-  for (let system = await findSystem(db, after?.[0]); system !== null; system = await findSystem(db, system)) {
-    const batch = await findBatchIn(db, backfill, key, [system], batchRows);
+  for (let system = await findSystem(db, lastSystem); system !== null; system = await findSystem(db, system)) {
+    const batch = await findBatchIn(db, backfill, key, { system, afterKey: undefined }, batchRows);
     if (batch !== undefined) return batch;
   }
   return undefined;
 }
 
-/** Returns the next batch within a system. */
+/** Returns the next batch within a system; undefined if no row of the system remains. */
 async function findBatchIn(
   db: Runner,
   { sql }: Backfill,
   key: Key,
-  after: Position,
+  remaining: RemainingRows,
   batchRows: number,
 ): Promise<Batch | undefined> {
-  if ((await findRow(db, key, after, 0)) === undefined) return undefined;
+  if ((await findRow(db, key, remaining, 0)) === undefined) return undefined;
   // Undefined when fewer rows are left: then the batch contains all remaining rows of the system.
-  const end = await findRow(db, key, after, batchRows - 1);
-  // The values of `end` follow those of `after` among the parameters.
-  const upper = end === undefined ? "" : ` and ${comparison(key, "<=", after.length + 1)}`;
-  const [system = ""] = after;
+  const lastKey = await findRow(db, key, remaining, batchRows - 1);
+  const values = valuesOf(remaining);
+  // The values of `lastKey` follow `values` among the parameters.
+  const upTo = lastKey === undefined ? "" : ` and ${comparison(key, "<=", values.length + 1)}`;
   return {
-    sql: sql.replaceAll(BATCH_CONDITION, `(${conditionAfter(key, after)}${upper})`),
-    values: [...after, ...(end ?? [])],
-    end: [system, ...(end ?? [])],
+    sql: sql.replaceAll(BATCH_CONDITION, `(${conditionOn(remaining, key)}${upTo})`),
+    values: [...values, ...(lastKey ?? [])],
+    end: [remaining.system, ...(lastKey ?? [])],
   };
 }
 
-/** Returns the key of the row that follows a position, after skipping `offset` rows. */
-async function findRow(db: Runner, key: Key, after: Position, offset: number): Promise<readonly string[] | undefined> {
+/** Returns the key of the first remaining row, after skipping `offset` rows; undefined if there are no more rows. */
+async function findRow(db: Runner, key: Key, remaining: RemainingRows, offset: number): Promise<RowKey | undefined> {
   const { table, columns } = key;
   const text = `select array[${columns.map((column) => `${column}::text`).join(", ")}] as key from ${table}
-    where ${conditionAfter(key, after)} order by ${columns.join(", ")} offset ${offset} limit 1`;
-  const [row] = await db.query<{ key: string[] }>(statement("", text), after);
+    where ${conditionOn(remaining, key)} order by ${columns.join(", ")} offset ${offset} limit 1`;
+  const [row] = await db.query<{ key: string[] }>(statement("", text), valuesOf(remaining));
   return row?.key;
 }
 
-/** Returns the condition on rows after a position. The position's values are the first parameters. */
-function conditionAfter(key: Key, after: Position): string {
-  const system = `${key.table}.system_id = $1`;
-  return after.length === 1 ? system : `${system} and ${comparison(key, ">", 2)}`;
+/** Returns the condition on remaining rows. Its first parameters are `valuesOf` the rows. */
+function conditionOn({ afterKey }: RemainingRows, key: Key): string {
+  const inSystem = `${key.table}.system_id = $1`;
+  return afterKey === undefined ? inSystem : `${inSystem} and ${comparison(key, ">", 2)}`;
+}
+
+/** Returns the values of the parameters of `conditionOn`. */
+function valuesOf({ system, afterKey }: RemainingRows): readonly string[] {
+  return [system, ...(afterKey ?? [])];
 }
 
 /** Returns SQL that compares a row's key with parameters. @param firstParameter the number of the first one */
