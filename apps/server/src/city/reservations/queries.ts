@@ -86,8 +86,8 @@ const list: FilterableList<TimePosition> = {
 export const rememberedReservations = rememberableList({
   table: "reservations",
   // PostgreSQL must be told the type of a value that a statement does not use.
-  whose: "system_id = $1 and partner_id = $2 and $3::timestamptz is not null",
-  parameters: 3,
+  ofOwner: "system_id = $1 and partner_id = $2 and $3::timestamptz is not null",
+  ownerParameters: 3,
   direction: "desc",
   time: "created_at",
   columns: {

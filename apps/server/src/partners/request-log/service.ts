@@ -147,9 +147,9 @@ export async function usageOverTime(
   // The time before which nothing was counted, because there are too many rows; null: everything was counted.
   const cut = cutOf(rows, MAX_CHARTED_MINUTES);
   const { steps, countedFrom } = countedSteps(bounds, rows, cut);
-  const data = steps.map(({ from, to, row }) => {
+  const data = steps.map(({ from, to, isCounted, row }) => {
     const { requests = 0, client_errors = 0, server_errors = 0, rate_limited = 0 } = row ?? {};
-    return { from, to, counts: row === null ? null : { requests, client_errors, server_errors, rate_limited } };
+    return { from, to, counts: isCounted ? { requests, client_errors, server_errors, rate_limited } : null };
   });
   return { data, counted_from: countedFrom };
 }

@@ -1,14 +1,28 @@
-/** The steps of a chart over time, each with the row that counts what happened in it. */
+/*
+ * Makes charts over time, such as of requests or deliveries. A statement counts the charted rows and returns one row for
+ * each step that has some. It counts only the newest rows if there are many, so the oldest steps may lack counts.
+ */
+
+/** A step of a chart. */
+interface CountedStep<Row> {
+  readonly from: string;
+  readonly to: string;
+  /** False: nothing in the step was counted, or only its newer part. Then `row` is undefined. */
+  readonly isCounted: boolean;
+  /** The counts; undefined if nothing was there to be counted. */
+  readonly row: Row | undefined;
+}
+
 interface CountedSteps<Row> {
-  /** `row` is undefined if the step has no rows, and null if the step was not counted, or only in part. */
-  readonly steps: readonly { readonly from: string; readonly to: string; readonly row: Row | undefined | null }[];
+  readonly steps: readonly CountedStep<Row>[];
   /** The time from which on rows were counted, because older ones were not read; null: all rows were read. */
   readonly countedFrom: string | null;
 }
 
 /**
- * Returns the time back to which a statement has counted rows, when it reads only the newest `limit` + 1 rows; null: it has
+ * Returns the time back to which a statement has counted, when it counts only the newest `limit` + 1 rows; null: it has
  * counted all rows.
+ * @param rows the counts (`n`), each with the time of the oldest row that it counts
  */
 export function cutOf(rows: readonly { readonly n: number; readonly oldest_at: Date }[], limit: number): Date | null {
   if (rows.reduce((sum, { n }) => sum + n, 0) <= limit) return null;
@@ -29,10 +43,14 @@ export function countedSteps<Row extends { readonly step: number }>(
 ): CountedSteps<Row> {
   const byStep = new Map(rows.map((row) => [row.step, row]));
   const oldest = cutAt?.getTime() ?? -Infinity;
-  const steps = bounds.slice(0, -1).map((from, index) => ({
-    from: from.toISOString(),
-    to: (bounds[index + 1] ?? from).toISOString(),
-    row: from.getTime() <= oldest ? null : byStep.get(index + 1),
-  }));
+  const steps = bounds.slice(0, -1).map((from, index) => {
+    const isCounted = from.getTime() > oldest;
+    return {
+      from: from.toISOString(),
+      to: (bounds[index + 1] ?? from).toISOString(),
+      isCounted,
+      row: isCounted ? byStep.get(index + 1) : undefined,
+    };
+  });
   return { steps, countedFrom: cutAt?.toISOString() ?? null };
 }

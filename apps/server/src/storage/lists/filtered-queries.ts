@@ -10,8 +10,9 @@ import type { ListReader, ReadContext } from "./read-context.ts";
 import { rememberableList, rememberedColumns } from "./remembered-queries.ts";
 
 /*
- * Reads pages of lists. A filtered list is counted and read by SQL that is made from its filter. Stations and bikes
- * (`listById`) are counted from rows in memory where possible.
+ * Reads pages of lists. `listFiltered` counts and reads a filtered list by SQL that is made from its filter. The services of
+ * rides and reservations call it, and so does `listById`, which is the whole list of stations and of bikes: it first tries
+ * rows in memory (row-memory.ts), and reads an unfiltered list without counting.
  */
 
 /** A list that can be filtered. Its rows belong to the system $1, and `id` is unique in the system. */
@@ -64,48 +65,88 @@ export function countRows({ table }: Pick<FilterableList<never>, "table">, branc
 /**
  * Returns a page of the rows that pass a filter. Unless the filter has a name, its statement is planned with its values, so
  * that a rare bike and a busy station each get the plan that suits them.
- *
- * The length of a filtered list is not stored, so the rows must be counted and skipped for each page by number. An index
- * that contains the filtered columns is enough for both; rows themselves are read only for the page. A page in the second
- * half of the list is reached from the end.
  */
-export async function listFiltered<Position>(
+export function listFiltered<Position>(
   db: QueryRunner,
   list: FilterableList<Position>,
   filter: Filter,
   request: PageRequest<Position>,
 ): Promise<PageRows> {
-  const { branches, indexed } = filter;
   const start = startOf(request);
   const size = fetchSize(request.limit);
-  const named = (kind: string, text: string) =>
-    statement(filter.name === undefined ? "" : `${filter.name}.${kind}.${size}`, text);
-  if ("after" in start) {
-    const values = [...filter.values];
-    const position = list.placeholders(start.after, (value) => `$${values.push(value)}`).join(", ");
-    const behind = `(${list.order.join(", ")}) ${list.direction === "asc" ? ">" : "<"} (${position})`;
-    const follows = (branch: string) => `${branch} and ${behind}`;
-    const rows = firstRowsOf(list, { branches: branches.map(follows), indexed: indexed?.map(follows) }, size);
-    return oneRow(await db.query<PageRows>(named("after", rows), values));
-  }
-  const { sql, values }: Total = filter.total ?? { sql: countRows(list, branches), values: filter.values };
-  const { skip } = start;
-  if (skip === 0) {
-    const text = `select (${firstRowsOf(list, filter, size)}) as rows, ${sql} as total`;
-    return oneRow(await db.query<PageRows>(named("first", text), values));
-  }
-  const counted = await db.query<Pick<PageRows, "total">>(named("total", `select ${sql} as total`), values);
+  if ("after" in start) return listAfter(db, list, filter, start.after, size);
+  return start.skip === 0 ? listFirst(db, list, filter, size) : listSkipping(db, list, filter, start.skip, size);
+}
+
+/** Returns the rows after a position: a page by cursor. */
+async function listAfter<Position>(
+  db: QueryRunner,
+  list: FilterableList<Position>,
+  filter: Filter,
+  after: Position,
+  size: FetchSize,
+): Promise<PageRows> {
+  const { branches, indexed } = filter;
+  const values = [...filter.values];
+  const position = list.placeholders(after, (value) => `$${values.push(value)}`).join(", ");
+  const isAfter = `(${list.order.join(", ")}) ${list.direction === "asc" ? ">" : "<"} (${position})`;
+  const onlyAfter = (branch: string) => `${branch} and ${isAfter}`;
+  const rows = firstRowsOf(list, { branches: branches.map(onlyAfter), indexed: indexed?.map(onlyAfter) }, size);
+  return oneRow(await db.query<PageRows>(namedStatement(filter, "after", size, rows), values));
+}
+
+/** Returns the first rows, and the number of all rows. */
+async function listFirst(
+  db: QueryRunner,
+  list: FilterableList<never>,
+  filter: Filter,
+  size: FetchSize,
+): Promise<PageRows> {
+  const { sql, values } = totalOf(list, filter);
+  const text = `select (${firstRowsOf(list, filter, size)}) as rows, ${sql} as total`;
+  return oneRow(await db.query<PageRows>(namedStatement(filter, "first", size, text), values));
+}
+
+/**
+ * Returns the rows of a page by number after the first, and the number of all rows. The length of a filtered list is not
+ * stored, so the rows must be counted and skipped for each page. An index that contains the filtered columns is enough for
+ * both; rows themselves are read only for the page.
+ */
+async function listSkipping(
+  db: QueryRunner,
+  list: FilterableList<never>,
+  filter: Filter,
+  skip: number,
+  size: FetchSize,
+): Promise<PageRows> {
+  const { branches } = filter;
+  const { sql, values } = totalOf(list, filter);
+  const counted = await db.query<Pick<PageRows, "total">>(
+    namedStatement(filter, "total", size, `select ${sql} as total`),
+    values,
+  );
   const { total } = oneRow(counted);
   if (total === null || skip >= total) return { total, rows: null };
   const limit = Math.min(size, total - skip);
-  // The rows behind the page. If they are fewer than those before it, the page is read from the list's end.
-  const behind = total - skip - limit;
-  const page = behind < skip ? { branches, skip: behind, limit, fromEnd: true } : { branches, skip, limit };
+  const rowsBehindPage = total - skip - limit;
+  // Reaches a page in the second half of the list from the list's end, because fewer rows are skipped then.
+  const page =
+    rowsBehindPage < skip ? { branches, skip: rowsBehindPage, limit, fromEnd: true } : { branches, skip, limit };
   const read = oneRow(await db.query<Pick<PageRows, "rows">>(statement("", rowsOf(list, page)), filter.values));
   return { ...read, total };
 }
 
-/** Returns the statement that reads the first rows of a list. */
+/** Returns a statement that is prepared if the filter has a name. */
+function namedStatement({ name }: Filter, kind: "after" | "first" | "total", size: FetchSize, text: string) {
+  return statement(name === undefined ? "" : `${name}.${kind}.${size}`, text);
+}
+
+/** Returns how to count the rows of a filter: one by one, unless the filter has a cheaper way. */
+function totalOf(list: FilterableList<never>, { total, branches, values }: Filter): Total {
+  return total ?? { sql: countRows(list, branches), values };
+}
+
+/** Returns SQL that reads the first rows of a list. */
 function firstRowsOf(
   list: Omit<FilterableList<never>, "placeholders">,
   { branches, indexed }: Pick<Filter, "branches" | "indexed">,
@@ -118,14 +159,15 @@ function firstRowsOf(
     `select ${order.join(", ")}, ${json} as json from ${table} where ${branch} ${inOrder}`;
   const [only = "", ...others] = indexed.map(rows);
   if (others.length === 0) return joinRows(only);
-  // PostgreSQL merges the branches in order, and reads no more rows of each branch than the page needs.
+  // PostgreSQL merges the branches in order, and reads no more rows of each branch than the page needs. A row that matches
+  // several branches is returned once.
   const merged = [only, ...others].map((each) => `(${each})`).join(" union all ");
   return joinRows(`select distinct on (${order.join(", ")}) json from (${merged}) as candidates ${inOrder}`);
 }
 
 /** The rows of a filtered list that a page shows. */
 interface PageRange {
-  /** As `Filter.branches`. */
+  /** The condition on the list's rows, as `Filter.branches`. */
   readonly branches: readonly string[];
   /** Rows to skip. This number and the limit are computed here, so they may be written into the statement's text. */
   readonly skip: number;
@@ -135,8 +177,8 @@ interface PageRange {
 }
 
 /**
- * Returns SQL that reads rows while it skips to the page: cheap for a short skip. The list of rides uses it for those, and
- * `rowsOf` for all others. Several branches: as `rowsOf`.
+ * Returns SQL that reads also the rows that it skips: cheaper than `rowsOf` if they are few. Does the same as `rowsOf` for
+ * several branches. Only the list of rides uses it.
  */
 export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, page: PageRange): string {
   const { table, order, direction, json } = list;
@@ -206,8 +248,8 @@ export function listById<Name extends string>(
   };
   const remembered = rememberableList({
     table,
-    whose: "system_id = $1",
-    parameters: 1,
+    ofOwner: "system_id = $1",
+    ownerParameters: 1,
     direction: "asc",
     json: "json",
     columns: rememberedColumns(filters),
@@ -223,7 +265,9 @@ export function listById<Name extends string>(
         ...whose,
         parameters: [systemId],
         request,
+        // In memory, rows of a list that is ordered by id alone have the time 0.
         keyOf: (id: string) => ({ time: 0, id }),
+        // Sieves are the filters as functions that test rows in memory.
         sieves: (known) => sievesOf(known, filters, given),
       });
       if (fromMemory !== undefined) return pageOf(fromMemory);

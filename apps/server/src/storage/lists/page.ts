@@ -1,5 +1,10 @@
 import { compareIds, type PageRequest } from "@bikeshare/rules";
 
+/*
+ * Pages of lists: where a requested page starts, how a statement returns its rows as one text, how the page is made from
+ * them, and the texts of positions, which cursors contain.
+ */
+
 /** A page of a list. */
 export interface Page<Position> {
   /** The items' JSON texts, with commas between. */
@@ -66,7 +71,7 @@ export function mapRows(rows: string | null, change: (row: string) => string): s
   return rows === null ? null : rows.split(ROW_SEPARATOR).map(change).join(ROW_SEPARATOR);
 }
 
-/** Splits joined rows after the first `limit`. `lastOfMore` is the last of the first ones; undefined: no more follow. */
+/** Returns the first `limit` of joined rows. `lastOfMore` is the last of them if more rows follow; undefined: none follow. */
 export function splitRows(text: string | null, limit: number): { items: string; lastOfMore: string | undefined } {
   if (text === null) return { items: "", lastOfMore: undefined };
   let end = -1;

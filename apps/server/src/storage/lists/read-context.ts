@@ -87,7 +87,10 @@ export const FILTERED_STATEMENT_TIMEOUT_MS = 1_500;
 const MAX_WAIT_MS = 500;
 /** The most reads of one partner that may wait. */
 const MAX_WAITING = 8;
-/** Patient reads may wait so many times longer, and so many times more of them: a change makes all open pages read. */
+/**
+ * Patient reads may wait so many times longer, and so many times as many of a partner may wait: a change makes all open pages
+ * of the dashboard read at once.
+ */
 const PATIENT_FACTOR = 10;
 /**
  * A partner whose reads have recently run for longer than this cannot use the last free connection. Partners that read a lot
@@ -155,8 +158,10 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
   const uses = createUses(monotonic);
   let waiting: Waiting[] = [];
 
-  const canRun = (reader: string) =>
-    !running.has(reader) && running.size < (uses.of(reader) > HEAVY_USE_MS ? maxRunning - 1 : maxRunning);
+  const canRun = (reader: string) => {
+    const isHeavy = uses.of(reader) > HEAVY_USE_MS;
+    return !running.has(reader) && running.size < (isHeavy ? maxRunning - 1 : maxRunning);
+  };
   const refuse = (reader: string) => {
     onRefused("full");
     return tooMany(running.has(reader));
@@ -192,7 +197,8 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
       uses.add(reader, ms);
       running.delete(reader);
       const able = waiting.filter((each) => canRun(each.reader));
-      // The reader with the least use comes first, a program before a page; of several, the one that has waited longest.
+      // The reader with the least use comes first. Of its reads, those that are not patient come first, and then the one that
+      // has waited longest, because the sort keeps the order of equal ones.
       const [next] = able.toSorted(
         (one, other) => uses.of(one.reader) - uses.of(other.reader) || Number(one.isPatient) - Number(other.isPatient),
       );

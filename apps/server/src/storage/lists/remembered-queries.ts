@@ -17,21 +17,21 @@ interface RememberedColumn {
 /** A list of which some columns are kept in memory (row-memory.ts). */
 interface ListDefinition {
   readonly table: "stations" | "bikes" | "reservations";
-  /** SQL condition for the rows of one owner. Uses each of the first `parameters` placeholders. */
-  readonly whose: string;
-  /** The number of parameters of `whose`. */
-  readonly parameters: number;
+  /** SQL condition for the rows of one owner: a system, or a partner in it. Uses each of the first `ownerParameters`. */
+  readonly ofOwner: string;
+  /** The number of parameters of `ofOwner`, which are the first ones of each statement. */
+  readonly ownerParameters: number;
   readonly direction: "asc" | "desc";
   /** The column that the list is ordered by, before the id; undefined: by the id alone. */
   readonly time?: string | undefined;
   /** The columns that are kept in memory for each row. */
   readonly columns: Readonly<Record<string, RememberedColumn>>;
-  /** SQL that makes a row's JSON. May use the same placeholders. */
+  /** SQL that makes a row's JSON. May use the parameters of `ofOwner`. */
   readonly json: string;
 }
 
 /** A list of which some columns are kept in memory, with the statements that read it. */
-export interface RememberableList extends Omit<ListDefinition, "whose" | "parameters" | "json"> {
+export interface RememberableList extends Omit<ListDefinition, "ofOwner" | "ownerParameters" | "json"> {
   /** Reads rows behind a key, in the list's order. */
   readonly following: Statement;
   /** Reads the rows that have changed from a position on, and the ids of rows that were removed since then. */
@@ -40,7 +40,7 @@ export interface RememberableList extends Omit<ListDefinition, "whose" | "parame
   readonly page: Statement;
 }
 
-/** The values of the parameters of `whose`: the system first. */
+/** The values of the parameters of `ofOwner`: the system first. */
 export type FirstParameters = readonly unknown[];
 
 /** Rows that one statement reads, in some ten milliseconds. Too high: blocks the process for longer. */
@@ -80,9 +80,9 @@ export function rememberedColumns(filters: Readonly<Record<string, Filter>>): Re
 export const inMilliseconds = (column: string): string => `(extract(epoch from ${column}) * 1000)::bigint`;
 
 /** Returns a list with the statements that read it into memory. */
-export function rememberableList({ whose, parameters, json, ...list }: ListDefinition): RememberableList {
+export function rememberableList({ ofOwner, ownerParameters, json, ...list }: ListDefinition): RememberableList {
   const { table, columns, time } = list;
-  const next = parameters + 1;
+  const next = ownerParameters + 1;
   const names = Object.keys(columns);
   const times = time === undefined ? "0" : inMilliseconds(time);
   // `column_` keeps a column named `ids` or `times` apart from the arrays of that name.
@@ -95,9 +95,10 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
   // only mentioned.
   const behind =
     time === undefined ? `id > ${id} and $${next + 1}::bigint is not null` : `(${time}, id) > (${at}, ${id})`;
-  const inOrder = `where ${whose} and ${behind} order by ${order} limit ${CHUNK_ROWS}`;
+  const inOrder = `where ${ofOwner} and ${behind} order by ${order} limit ${CHUNK_ROWS}`;
   const since = `$${next}::bigint`;
-  // With a lower and an upper bound, a plan that is made for any values uses the index of change positions.
+  // The index of change positions omits rows with 0, which have not changed since positions were introduced. With a lower and
+  // an upper bound, a plan that is made for any values uses that index.
   const recent = `change_position > 0 and change_position >= ${since} and change_position <= ${Number.MAX_SAFE_INTEGER}`;
   // Removals are recorded only for bikes.
   const removed =
@@ -112,7 +113,7 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
       `${table}.rememberedChanges`,
       `select ${arrays}, json_agg(change_position) as positions, ${removed} as removed,
          coalesce((select n from change_resets where system_id = $1 and list = '${table}'), 0) as resets
-       from (select id, change_position, ${read.join(", ")} from ${table} where ${whose} and ${recent}) as found`,
+       from (select id, change_position, ${read.join(", ")} from ${table} where ${ofOwner} and ${recent}) as found`,
     ),
     // Finds each row by its primary key alone and then checks its owner. With both in one condition, and without statistics,
     // PostgreSQL might choose another index, because all indexes look equally good.
@@ -122,7 +123,7 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
          select place, id, change_position, ${json} as json
          from unnest($${next + 1}::text[]) with ordinality as wanted (row_id, place)
          cross join lateral (select * from ${table} where system_id = $1 and id = row_id limit 1) as found
-         where ${whose})
+         where ${ofOwner})
        select (${joinRows("select json from page order by place")}) as rows, (select count(*) from page) as n,
          (select json_agg(json_build_array(id, change_position)) from page where change_position >= ${since}) as recent`,
     ),

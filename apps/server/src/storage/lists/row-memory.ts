@@ -18,9 +18,9 @@ import { type RowKey, type Sieve, SortedRows } from "./sorted-rows.ts";
  * read.
  */
 
-/** `ChangeWatch` of city/changes: up to which position a list's changes are known. Positions are microseconds since 1970. */
+/** Tells how far a list's changes are known: `ChangeWatch` of city/changes. Positions are microseconds since 1970. */
 interface Follow {
-  standing(table: RememberableList["table"], whose: Omit<RowsOfOwner, "owner">): Promise<Standing>;
+  standing(table: RememberableList["table"], whose: RowsOfOwner): Promise<Standing>;
 }
 
 /** How far the changes of a list are complete. */
@@ -35,7 +35,7 @@ interface Standing {
   readonly history: string;
 }
 
-/** Whose rows are kept. */
+/** The owner of the rows: a system, or a partner in it. */
 interface RowsOfOwner {
   readonly systemId: string;
   readonly partnerId: string;
@@ -78,18 +78,21 @@ const MAX_UNFOLLOWED_US = 24 * 3_600_000_000;
 /** A key before every row: no row has a time before the year 1900. */
 const FIRST: RowKey = { time: Date.UTC(0), id: "" };
 
+/** The result of reading a list into memory. Its changes cannot be followed while open transactions make them uncertain. */
+type Learnt = KnownRows | "too large" | "not followed";
+
 /**
  * Reads a whole list in chunks, and then the changes that were made meanwhile.
- * @returns undefined when the list takes more than `maxBytes`, false when its changes cannot be followed at present
+ * @returns "too large" when the list takes more than `maxBytes`
  */
 async function learnRows(
   source: RowSource,
   list: RememberableList,
   whose: RowsOfOwner,
   maxBytes: number,
-): Promise<KnownRows | undefined | false> {
+): Promise<Learnt> {
   const { position, history, isUncertain } = await source.follow.standing(list.table, whose);
-  if (isUncertain) return false;
+  if (isUncertain) return "not followed";
   // Only the number of resets is needed here.
   const { resets } = await listChanged(source.readPool, list, whose.parameters, position);
   const kinds = Object.entries(list.columns).map(([name, { kind }]) => [name, kind] as const);
@@ -97,13 +100,13 @@ async function learnRows(
   for (let after = FIRST, isMore = true; isMore;) {
     const read = await listFollowing(source.db, list, whose.parameters, after);
     rows.write(read.rows);
-    if (rows.bytes > maxBytes) return undefined;
+    if (rows.bytes > maxBytes) return "too large";
     after = { time: read.rows.times.at(-1) ?? 0, id: read.rows.ids.at(-1) ?? "" };
     ({ isMore } = read);
   }
   const known: KnownRows = { rows, history, resets, since: position, recent: new Map(), standingAt: -Infinity };
   const isCaughtUp = await catchUp(source, list, whose, known);
-  return isCaughtUp ? known : false;
+  return isCaughtUp ? known : "not followed";
 }
 
 /** Reads the changes of a list. @returns false when changes may be missing: then the list must be read anew */
@@ -114,12 +117,13 @@ async function catchUp(
   known: KnownRows,
 ): Promise<boolean> {
   const intervalMs = known.recent.size > MANY ? MANY_STANDING_MS : STANDING_MS;
-  const isDue = Math.abs(monotonic() - known.standingAt) > intervalMs;
+  const isDue = monotonic() - known.standingAt > intervalMs;
   // Queried before the changes are read, so that changes made after the read are behind this position.
   const standing = isDue ? await follow.standing(list.table, whose) : undefined;
   if (standing !== undefined && !isFollowed(known, standing)) return false;
   const { rows, positions, removed, resets } = await listChanged(readPool, list, whose.parameters, known.since);
   if (known.resets !== resets) return false;
+  // Removes before it writes, because a removed bike may have been added again.
   known.rows.remove(removed);
   known.rows.write(rows);
   known.recent = new Map(rows.ids.map((id, index) => [id, positions[index] ?? 0]));
@@ -283,10 +287,11 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
           dropIdle();
           return learnRows(source, list, whose, roomFor(remembered));
         })
-        .catch(() => false as const)
-        .then((known) => {
-          remembered.known = known === false ? undefined : known;
-          remembered.dueAt = monotonic() + (known === false ? RETRY_MS : MAX_AGE_MS);
+        .catch(() => "failed" as const)
+        .then((result) => {
+          remembered.known = typeof result === "string" ? undefined : result;
+          const isTriedSoon = result === "failed" || result === "not followed";
+          remembered.dueAt = monotonic() + (isTriedSoon ? RETRY_MS : MAX_AGE_MS);
         })
         .finally(() => (remembered.learning = undefined));
       learnt = remembered.learning;

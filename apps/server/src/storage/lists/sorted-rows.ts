@@ -1,8 +1,9 @@
 import { compareIds } from "@bikeshare/rules";
 
 /*
- * A list's rows in memory: in the list's order, packed into arrays. Filters select rows by sieves: functions that keep only
- * the rows that pass.
+ * A list's rows in memory (`SortedRows`, at the end): sorted by time and id, packed into one array for each column.
+ * row-memory.ts writes and removes rows as they change, and selects a page of them. Filters select rows by sieves: functions
+ * that keep only the rows that pass.
  */
 
 /**
@@ -36,7 +37,7 @@ class PackedIds {
     this.#bytes.fill(0, from + length, from + this.#width);
   }
 
-  /** Moves the ids from the index `from` up to, not including, `end`. */
+  /** Moves the ids from the index `from` up to, not including, `end` to the index `to`. */
   move(from: number, end: number, to: number): void {
     this.#bytes.copyWithin(to * this.#width, from * this.#width, end * this.#width);
   }
@@ -102,7 +103,7 @@ export type Codes = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32A
 
 /** Rows that pass through the sieves at once: few enough for the processor's nearest cache. */
 const BLOCK_ROWS = 4096;
-/** The factor by which a full array grows. */
+/** The factor by which a full array grows. Too low: copies the arrays often. Too high: wastes memory. */
 const GROWTH = 1.05;
 /** The code of a text column's null. */
 const NO_TEXT = 0;
@@ -162,7 +163,7 @@ export class SortedRows {
     const added: number[] = [];
     read.ids.forEach((_, index) => {
       const key = keyOf(read, index);
-      const at = this.#place(key);
+      const at = this.#indexOf(key);
       if (this.#isAt(at, key)) this.#set(at, read, index);
       else added.push(index);
     });
@@ -172,7 +173,7 @@ export class SortedRows {
     // Begins with the last added row, so that each existing row moves once.
     for (let left = added.length - 1; left >= 0; left--) {
       const index = added[left] ?? 0;
-      const at = this.#place(keyOf(read, index), end);
+      const at = this.#indexOf(keyOf(read, index), end);
       // `left` more added rows come before this one, so the existing rows behind it move by `left + 1`.
       this.#move(at, end, at + left + 1);
       this.#set(at + left, read, index);
@@ -183,12 +184,12 @@ export class SortedRows {
 
   /** Removes rows of a list that is ordered by id alone (time 0). Ignores ids without a row. */
   remove(ids: readonly string[]): void {
-    const places = new Set<number>();
+    const indexes = new Set<number>();
     for (const id of ids) {
-      const at = this.#place({ time: 0, id });
-      if (this.#isAt(at, { time: 0, id })) places.add(at);
+      const at = this.#indexOf({ time: 0, id });
+      if (this.#isAt(at, { time: 0, id })) indexes.add(at);
     }
-    const sorted = [...places].sort((a, b) => a - b);
+    const sorted = [...indexes].sort((a, b) => a - b);
     sorted.forEach((at, before) => {
       // `before` removed rows come before this one, so the rows up to the next removed one move by `before + 1`.
       this.#move(at + 1, sorted[before + 1] ?? this.size, at - before);
@@ -210,6 +211,7 @@ export class SortedRows {
     const found = new Uint32Array(Math.min(BLOCK_ROWS, to - from));
     let passed = 0;
     for (let done = 0; done < to - from; done += BLOCK_ROWS) {
+      // `found` gets the indexes of the next block's rows in the list's order, and each sieve leaves those that pass.
       let n = Math.min(BLOCK_ROWS, to - from - done);
       if (direction === "asc") for (let i = 0; i < n; i++) found[i] = from + done + i;
       else for (let i = 0; i < n; i++) found[i] = to - 1 - done - i;
@@ -225,14 +227,14 @@ export class SortedRows {
   /** Returns the indexes of the rows to select from: from the first one up to, not including, the second one. */
   #range(direction: "asc" | "desc", after: RowKey | undefined): readonly [number, number] {
     if (after === undefined) return [0, this.size];
-    const at = this.#place(after);
+    const at = this.#indexOf(after);
     // In descending order, the rows behind this one come before it in the arrays.
     if (direction === "desc") return [0, at];
     return [this.#isAt(at, after) ? at + 1 : at, this.size];
   }
 
-  /** The index of the first row that is not before a key. */
-  #place(key: RowKey, end = this.size): number {
+  /** Returns the index of the first row that is not before a key: that of the key's row, or where it would be inserted. */
+  #indexOf(key: RowKey, end = this.size): number {
     let low = 0;
     let high = end;
     // Most added rows belong at the end.
@@ -253,7 +255,7 @@ export class SortedRows {
     return at < this.size && this.#compare(at, key) === 0;
   }
 
-  /** Writes the row `index` of the given rows to the place `at`. */
+  /** Writes the row `index` of the given rows to the index `at` of the arrays. */
   #set(at: number, { ids, times, columns }: ReadRows, index: number): void {
     this.#ids.set(at, ids[index] ?? "");
     this.#times[at] = times[index] ?? 0;
@@ -281,6 +283,7 @@ export class SortedRows {
     return codes.size;
   }
 
+  /** Moves the rows from the index `from` up to, not including, `end` to the index `to`. */
   #move(from: number, end: number, to: number): void {
     if (from === end || from === to) return;
     this.#ids.move(from, end, to);

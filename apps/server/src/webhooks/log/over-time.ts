@@ -66,7 +66,7 @@ export async function deliveriesOverTime(
     // Every row has the same `cut_at`.
     const { steps: counted, countedFrom } = countedSteps(bounds, steps, steps[0]?.cut_at ?? null);
     return {
-      data: counted.map(({ from, to, row }) => ({ from, to, deliveries: row === null ? null : countsOf(row) })),
+      data: counted.map(({ from, to, isCounted, row }) => ({ from, to, deliveries: isCounted ? countsOf(row) : null })),
       counted_from: countedFrom,
       causes: causes.map((cause) => causeOf(cause, excerpts.get(cause.newest_id) ?? null)),
       causes_counted_from: causesFrom?.toISOString() ?? null,
