@@ -60,7 +60,7 @@ interface Dependent extends DayColumn {
   readonly loss?: string;
 }
 
-/** The events list. Only the sequencer writes it, after it has created the partitions itself. */
+/** The events list. Only the sequencer, which numbers committed events, writes it. It creates the partitions itself before. */
 export const eventsTable: DailyTable = {
   name: "events",
   day: "recorded_on",

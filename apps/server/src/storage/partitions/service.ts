@@ -4,6 +4,7 @@ import type { WorkWatch } from "../background/work-watch.ts";
 import type { AuditLogOwner } from "../db/connections.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
+import { findIsProtected, LENDING, PROTECTION } from "./audit-owner-queries.ts";
 import {
   deletePartition,
   deleteRowsOfDay,
@@ -12,13 +13,10 @@ import {
   findFirstDay,
   findHasOwnFunctions,
   findHasRows,
-  findIsProtected,
   insertPartition,
-  LENDING,
   listPartitions,
   lockDefault,
   lockPartitions,
-  PROTECTION,
   updateLockTimeout,
   updateStatementTimeout,
 } from "./partition-queries.ts";
@@ -170,27 +168,30 @@ export async function createPartitionsBesideDefault(
   const days = daysWithout(table, await listPartitions(db, table), daysAhead(today));
   const stay: string[] = [];
   for (const day of days) {
-    const isMade = await unlessInUse(async () => {
-      if (await hasRowsInDefault(db, table, day)) return false;
+    const result = await unlessInUse(async () => {
+      if (await hasRowsInDefault(db, table, day)) return "stays in default";
       return db.transaction((tx) => attachBesideDefault(tx, table, day));
     });
-    // `undefined`: the table was in use, and the next call tries again.
-    if (isMade === false) stay.push(day);
+    if (result === "stays in default") stay.push(day);
   }
   return stay;
 }
 
-/** Creates the partition of a day in a table with a default partition. @returns false when that has rows of the day */
-async function attachBesideDefault(tx: Transaction, table: DailyTable, day: string): Promise<boolean> {
+/** Creates the partition of a day in a table with a default partition, unless that has rows of the day. */
+async function attachBesideDefault(
+  tx: Transaction,
+  table: DailyTable,
+  day: string,
+): Promise<"exists" | "stays in default"> {
   await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
   await updateStatementTimeout(tx, ATTACH_TIMEOUT_MS);
   await lockPartitions(tx, table);
-  if (daysWithout(table, await listPartitions(tx, table), [day]).length === 0) return true;
+  if (daysWithout(table, await listPartitions(tx, table), [day]).length === 0) return "exists";
   await lockDefault(tx, table);
   // Searches for rows again, now that the lock blocks writes.
-  if (await hasRowsInDefault(tx, table, day)) return false;
+  if (await hasRowsInDefault(tx, table, day)) return "stays in default";
   await insertPartition(tx, table, day);
-  return true;
+  return "exists";
 }
 
 /** Tells whether a table's default partition has rows of the days from `day` to the end of that day's partition. */
@@ -274,16 +275,16 @@ async function inBatches(deleteSome: (limit: number) => Promise<number>): Promis
   return deleted;
 }
 
-/** Does work with a lock timeout. Returns undefined if the table was in use, or if another role owns the table. */
-async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+/** Does work with a lock timeout. @returns "skipped" if the table was in use, or if another role owns the table */
+async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | "skipped"> {
   try {
     return await work();
   } catch (error) {
     const code = codeOf(error);
     // `queryCanceled`: a statement took too long, such as longer than `ATTACH_TIMEOUT_MS`.
-    if (code === sqlState.lockNotAvailable || code === sqlState.queryCanceled) return undefined;
+    if (code === sqlState.lockNotAvailable || code === sqlState.queryCanceled) return "skipped";
     // The operator has given the audit log to another role, which then keeps its partitions.
-    if (code === sqlState.insufficientPrivilege) return undefined;
+    if (code === sqlState.insufficientPrivilege) return "skipped";
     throw error;
   }
 }

@@ -94,12 +94,14 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
   async function reach(position: WrittenPosition): Promise<boolean> {
     const hasReached = await watch.reach(position, REACH_TIMEOUT_MS);
     const last = watch.last();
-    // The replica did not answer, so `failed` has already left it out.
+    // The replica has not answered on this connection yet, so it is left out already.
     if (last === undefined) return false;
     if (last.isReplica && last.lsn !== null && last.token === position.token) lag.replayed(last.lsn);
+    if (hasReached) return true;
     const verdict = judge(last, position);
-    if (!hasReached) leaveOut({ reason: verdict === "current" ? "behind" : verdict });
-    return hasReached;
+    // Current only now, after the time limit: it was behind.
+    leaveOut({ reason: verdict === "current" ? "behind" : verdict });
+    return false;
   }
   return {
     query: (statement, values) => connection.query(statement, values),
@@ -114,7 +116,9 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
       triedAt = now;
       if (leftOut !== undefined && now - connectedAt > RENEW_AFTER_MS) disconnect();
       lag.written(position.lsn, now);
-      if ((await reach(position)) && ++goodAnswers >= GOOD_ANSWERS) leftOut = undefined;
+      if (!(await reach(position))) return;
+      goodAnswers++;
+      if (goodAnswers >= GOOD_ANSWERS) leftOut = undefined;
     },
     close: () => connection.close(),
   };

@@ -44,6 +44,7 @@ export class LagMeter {
   /** Notes that the primary has a position now. */
   written(lsn: number, now: number): void {
     const last = this.#samples.at(-1);
+    // The replica has replayed all earlier samples, so the next ones can be taken at every call again.
     if (last === undefined) this.#intervalMs = 0;
     else if (now - last.at < this.#intervalMs) return;
     this.#samples.push({ lsn, at: now });

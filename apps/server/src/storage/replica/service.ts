@@ -7,7 +7,12 @@ import type { Ids } from "../../ids.ts";
 import { FILTERED_CONNECTIONS, FILTERED_SESSION_OPTIONS, type RequestConnections } from "../db/connections.ts";
 import { type Database, openDatabase, type QueryRunner } from "../db/database.ts";
 import type { StatementObserver } from "../db/statement.ts";
-import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS, type ReadContext } from "../lists/read-context.ts";
+import {
+  createFilteredReads,
+  FILTERED_STATEMENT_TIMEOUT_MS,
+  type ReadContext,
+  type RunFiltered,
+} from "../lists/read-context.ts";
 import { findReplayedPosition, findWrittenPosition } from "./queries.ts";
 import { judge, type Verdict } from "./replica.rules.ts";
 import { createReplicaReads, openReplica, type ReplicaStatus } from "./replica.ts";
@@ -123,7 +128,7 @@ export function openListReads(
   connections: RequestConnections,
   { db, ids, metrics, activities, replica: settings }: ListReadsOptions,
 ): ReadContext & { readonly changes: ChangeWatch; close(): Promise<void> } {
-  const filteredOn = (run: Parameters<typeof createFilteredReads>[0]["run"]) =>
+  const filteredOn = (run: RunFiltered) =>
     createFilteredReads({
       run,
       primary: connections.filtered,

@@ -72,7 +72,8 @@ export async function deleteRun(db: Queryable, systemId: string, work: WorkName,
   await db.query(end, [systemId, work, run]);
 }
 
-// A unit gets one crash, even if several processes that worked on it ended at the same time.
+// A unit gets one crash, even if several processes that worked on it ended at the same time. With the MAX_CRASHES-th crash
+// `due_at` becomes null, which sets the unit aside.
 const crashed = statement(
   "work.insertCrashes",
   `with ended as (

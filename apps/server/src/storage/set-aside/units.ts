@@ -4,7 +4,14 @@ import { codeOf, isRetryable, isUnavailable, sqlState } from "../db/errors.ts";
 import { deleteFailures, deleteRun, findUnitStates, insertCrashes, insertFailure, insertRun } from "./queries.ts";
 import type { WorkName } from "./work.rules.ts";
 
-/** Background work on units of a system, such as its overdue reservations. A bad unit must not stop the others. */
+/*
+ * Does background work on units, such as overdue reservations, so that a bad unit does not stop the others: `sweepUnits` for
+ * batches, `runGuarded` for one unit. A unit that fails is tried again later, alone. A unit may also end the process, so each
+ * run is recorded before it begins and deleted when it ends. A record that is older than `RUN_TIMEOUT_MS` is of a process
+ * that ended: the next process counts a crash for the run's units.
+ */
+
+/** Background work on units of a system. */
 export interface UnitWork {
   readonly db: Queryable;
   readonly work: WorkName;
