@@ -11,9 +11,9 @@ import { statement } from "../src/storage/db/statement.ts";
 import { updateKeyHolder } from "../src/storage/key-rotation/queries.ts";
 import { addDays, dailyTables, dayOf, oldestKept } from "../src/storage/partitions/partition.rules.ts";
 import { createPartitions, dropPastDays, partitionedDays } from "../src/storage/partitions/service.ts";
-import { updateSecretsEnd } from "../src/webhooks/endpoints/endpoint-queries.ts";
-import { deletePastLogSizes } from "../src/webhooks/queue/backlog-queries.ts";
+import { updateSecretsEnd } from "../src/webhooks/endpoints/secret-queries.ts";
 import { updateHeartbeat } from "../src/webhooks/queue/lane-queries.ts";
+import { deletePastLogSizes } from "../src/webhooks/queue/log-size-queries.ts";
 import { insertReplay } from "../src/webhooks/queue/replay-queries.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "./webhooks/endpoints.harness.ts";
 

@@ -28,12 +28,13 @@ const WITH_ENDPOINT = `webhook_thresholds threshold
 // SQL: a threshold is watched unless its partner is suspended or its endpoint is removed. (Release 0.1.0 keeps the
 // thresholds of a removed endpoint.)
 const IS_WATCHED = "(partner.suspended_at is null and endpoint.pause_reason is distinct from 'removed')";
+// SQL: a threshold is to be watched and is not yet (`since` is null), or is no longer to be watched and still is.
+const IS_PENDING = `((threshold.since is null) = ${IS_WATCHED})`;
 
 const whether = statement(
   "thresholds.whether",
-  // hasPending: a threshold is to be watched and is not yet (`since` is null), or the reverse.
   `select coalesce(bool_or(${IS_WATCHED}), false) as "isWatched",
-     coalesce(bool_or((threshold.since is null) = (${IS_WATCHED})), false) as "hasPending",
+     coalesce(bool_or(${IS_PENDING}), false) as "hasPending",
      exists (select from webhook_threshold_stations where system_id = $1) as "hasCompared"
    from ${WITH_ENDPOINT}`,
 );
@@ -41,7 +42,7 @@ const whether = statement(
 interface WatchedSystem {
   /** The system has thresholds that are watched (IS_WATCHED). */
   readonly isWatched: boolean;
-  /** A threshold is new, or its partner was suspended or resumed: see `updateWatched`. */
+  /** A threshold is new, or its partner was suspended or resumed (IS_PENDING): see `updateWatched`. */
   readonly hasPending: boolean;
   /** Rows of `webhook_threshold_stations` say how far stations were compared. */
   readonly hasCompared: boolean;
@@ -89,7 +90,7 @@ const watch = statement(
    from webhook_endpoints endpoint
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    where threshold.system_id = $1 and endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
-     and (threshold.since is null) = (${IS_WATCHED})`,
+     and ${IS_PENDING}`,
 );
 // The thresholds that `watch` has just begun to watch have `since` = $2, so their states are deleted too.
 const forgetStates = statement(

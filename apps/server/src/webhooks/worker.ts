@@ -16,7 +16,8 @@ import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpo
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
 import { queueReplays } from "./log/resend.ts";
-import { countBacklog, listFailingPartners, listLargestLogs } from "./queue/backlog-queries.ts";
+import { countBacklog, listFailingPartners } from "./queue/backlog-queries.ts";
+import { listLargestLogs } from "./queue/log-size-queries.ts";
 import { SILENCE_MS } from "./rules/after-attempt.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";
 import { createFaultySender, type DeliveryFaults } from "./sender/faulty-sender.ts";

@@ -2,7 +2,6 @@ import { IntervalTask } from "../../storage/background/periodic.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
-import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/backlog-queries.ts";
 import {
   type ClaimedRow,
   claimLanes,
@@ -17,6 +16,7 @@ import {
   updateLanesReleased,
   updateLeases,
 } from "../queue/lane-queries.ts";
+import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/log-size-queries.ts";
 import { type EndpointHealth, HEALTHY } from "../rules/after-attempt.ts";
 import { LogMeter } from "../rules/log-budget.ts";
 

@@ -182,6 +182,7 @@ async function writeStatusChange(
 /** Updates the lane of an attempt whose batch was written. @param isWritten false: the worker no longer held the claim */
 function markWritten({ lane, result, statusChange }: CompletedAttempt, isWritten: boolean): void {
   lane.unwritten.delete(result.delivery_id);
+  // Counts a change that was not written, too: nothing more is to be written of it.
   if (statusChange !== null) lane.statusChanges.written++;
   // The database may hold a claim of the delivery's next attempt that this worker does not know of.
   if (!isWritten) lane.mustRelease = true;

@@ -4,12 +4,11 @@ import type { EndpointStatus, PauseCause } from "../rules/after-attempt.ts";
 import {
   type EndpointRow,
   listEndpoints,
-  listSecrets,
   notifyEndpointChanged,
-  type SecretRow,
   updatePaused,
   updateStatus,
 } from "./endpoint-queries.ts";
+import { listSecrets, type SecretRow } from "./secret-queries.ts";
 import { DamagedSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
 /* The endpoints as the dispatcher needs them, and the changes of their status that responses cause. */

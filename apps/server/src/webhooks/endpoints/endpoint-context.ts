@@ -93,6 +93,7 @@ export function chooseEndpoint(
   }
   if (existing.length > 1)
     throw commandError("invalid_parameter", "severalEndpoints", { partnerId, endpoints: listed(existing) });
+  // `paused_at` of a removed endpoint is the time of its removal.
   return existing[0] ?? rows.toSorted((one, other) => Number(other.paused_at) - Number(one.paused_at))[0];
 }
 

@@ -31,6 +31,7 @@ export function placeColumns(places: Places | null): PlaceColumns {
   const listed = (ids: readonly string[] = []) => (ids.length === 0 ? null : [...new Set(ids)].toSorted());
   const text = places?.bbox ?? null;
   const box = text === null ? null : readBoundingBox(text);
+  // A string says what is wrong with the text.
   if (typeof box === "string") throw commandError("invalid_parameter", "placesBox", { issue: box });
   return {
     station_ids: listed(places?.station_ids),

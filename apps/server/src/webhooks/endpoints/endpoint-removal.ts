@@ -9,14 +9,9 @@ import {
   recordEndpointAct,
   REMOVED_URL,
 } from "./endpoint-context.ts";
-import {
-  countEndpoint,
-  deleteSecrets,
-  type EndpointRow,
-  updateHealthReset,
-  updateRemoved,
-} from "./endpoint-queries.ts";
+import { countEndpoint, type EndpointRow, updateHealthReset, updateRemoved } from "./endpoint-queries.ts";
 import { type ChangedBy, type EndpointChange, lockEndpointsOf, requireOwnPause } from "./endpoint-settings.ts";
+import { deleteSecrets } from "./secret-queries.ts";
 import { replaceThresholds } from "./threshold-queries.ts";
 
 /** A removed endpoint. */

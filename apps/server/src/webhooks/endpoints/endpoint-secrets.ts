@@ -11,9 +11,9 @@ import {
   recordEndpointAct,
   type SecretContext,
 } from "./endpoint-context.ts";
+import type { EndpointRow } from "./endpoint-queries.ts";
 import {
   type EncryptionKeyRow,
-  type EndpointRow,
   findEncryptionKey,
   insertEncryptionKey,
   insertSecret,
@@ -21,7 +21,7 @@ import {
   listSecrets,
   type SecretRow,
   updateSecretsEnd,
-} from "./endpoint-queries.ts";
+} from "./secret-queries.ts";
 import { createSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
 /*

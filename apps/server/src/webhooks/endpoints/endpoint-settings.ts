@@ -127,7 +127,7 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
     }
     if (isSuspended) throw suspended(input.partnerId);
     // Without any endpoint, it takes the first slot.
-    return create(context, tx, input, given, chosen ?? 1);
+    return create(context, tx, input, given, chosen === undefined ? { slot: 1 } : { removed: chosen });
   });
 }
 
@@ -149,12 +149,19 @@ export async function addEndpoint(
     const removed = rows.filter(isRemoved).toSorted((one, other) => Number(one.paused_at) - Number(other.paused_at));
     const namesake = removed.find(({ name }) => hasName(name, given.name ?? ""));
     requireFreeName(rows, given.name, namesake);
-    const taken = new Set(rows.map(({ slot }) => slot));
-    const free = Array.from({ length: MAX_ENDPOINTS }, (_, index) => index + 1).find((slot) => !taken.has(slot));
-    const target = namesake ?? free ?? removed[0];
-    if (target === undefined) throw commandError("conflict", "tooManyEndpoints", { limit: MAX_ENDPOINTS });
-    return create(context, tx, input, given, target);
+    if (namesake !== undefined) return create(context, tx, input, given, { removed: namesake });
+    const slot = freeSlotIn(rows);
+    if (slot !== undefined) return create(context, tx, input, given, { slot });
+    const [firstRemoved] = removed;
+    if (firstRemoved !== undefined) return create(context, tx, input, given, { removed: firstRemoved });
+    throw commandError("conflict", "tooManyEndpoints", { limit: MAX_ENDPOINTS });
   });
+}
+
+/** Returns the first slot that none of a partner's endpoints has; undefined: all are taken. */
+function freeSlotIn(rows: readonly EndpointRow[]): number | undefined {
+  const taken = new Set(rows.map(({ slot }) => slot));
+  return Array.from({ length: MAX_ENDPOINTS }, (_, index) => index + 1).find((slot) => !taken.has(slot));
 }
 
 /**
@@ -248,13 +255,16 @@ function eventsFrom(names: readonly string[]): readonly string[] {
     : commandError("invalid_parameter", "noEvents", { events });
 }
 
-/** Creates an endpoint with its lane and a secret. @param target the removed endpoint to create anew, or a new one's slot */
+/** Where an endpoint is created: in a free slot (its number among the partner's), or in the row of a removed endpoint. */
+type Target = { readonly slot: number } | { readonly removed: EndpointRow };
+
+/** Creates an endpoint with its lane and a secret. */
 async function create(
   context: SettingContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
   given: GivenSettings,
-  target: EndpointRow | number,
+  target: Target,
 ): Promise<SetEndpoint> {
   const { url, events, email = null, signature = "service", places = null } = given;
   const { thresholds = [], max_per_hour = null } = given;
@@ -265,12 +275,12 @@ async function create(
   context.requireConfirmation?.();
   await requireSharedKey(context, tx);
   const now = new Date(context.clock());
-  const isNew = typeof target === "number";
-  const name = given.name ?? (isNew ? FIRST_NAME : target.name);
+  const removed = "removed" in target ? target.removed : undefined;
+  const name = given.name ?? removed?.name ?? FIRST_NAME;
   const settings = { name, url, events, email, signature, max_per_hour, ...placeColumns(places) };
-  const id = isNew ? context.ids.next("endpoint") : target.id;
-  const endpoint = await (isNew
-    ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: target })
+  const id = removed?.id ?? context.ids.next("endpoint");
+  const endpoint = await ("slot" in target
+    ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: target.slot })
     : restoreEndpoint(tx, systemId, id, settings, now));
   // The insert finds the slot or the name taken only if a program does not lock the partner; its tag, only by chance.
   if (endpoint === undefined) throw commandError("conflict", "settingsChanged");

@@ -4,8 +4,8 @@ import { commandError } from "../../command-errors.ts";
 import { keysOf } from "../../partners/keys/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
-import { listEndpointLogs } from "../queue/backlog-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
+import { listEndpointLogs } from "../queue/log-size-queries.ts";
 import { listLatestReplays, type ReplayRow } from "../queue/replay-queries.ts";
 import {
   describeShownStatus,
@@ -22,12 +22,12 @@ import {
   countEndpoint,
   type EndpointCounts,
   type EndpointRow,
-  listActiveSecrets,
   listEndpointsOf,
   listEndpointSummaries,
   type SummaryRow,
 } from "./endpoint-queries.ts";
 import { thresholdsOf } from "./endpoint-thresholds.ts";
+import { listActiveSecrets } from "./secret-queries.ts";
 
 /* The endpoints as pages and commands show them, with counts of their deliveries. */
 

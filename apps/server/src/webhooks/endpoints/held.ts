@@ -103,6 +103,7 @@ export async function dropHeld(
     if (dropped === 0) return { dropped: 0, remaining: 0 };
     const detail = { dropped, held_until: seen.until };
     await recordEndpointAct(context, tx, systemId, "webhook.held_dropped", endpointId, detail);
+    // Fewer than the limit: the others were resent meanwhile, and none is left.
     return { dropped, remaining: dropped < limit ? 0 : total - dropped };
   });
 }

@@ -275,7 +275,8 @@ async function findWhetherSending(
   systemId: string,
   rows: readonly DeliveryRow[],
 ): Promise<boolean> {
-  return rows.every(({ status }) => status !== "pending") || (await countWorkers(db, systemId)) > 0;
+  const isAnyPending = rows.some(({ status }) => status === "pending");
+  return !isAnyPending || (await countWorkers(db, systemId)) > 0;
 }
 
 function viewOf(
@@ -383,7 +384,7 @@ export class DeliveryChanges {
   /** The last seen state of each of the newest deliveries, by its id; these by system and endpoint. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>();
 
-  /** Reads all of a system's watched endpoints in one statement. The first poll of an endpoint finds no change. */
+  /** Reads all of a system's watched endpoints in one statement. The first poll of an endpoint reports no change. */
   async poll(db: Queryable, systemId: string, endpointIds: readonly string[]): Promise<Changes[]> {
     const rows = await listNewestDeliveries(db, systemId, endpointIds, FOLLOWED_DELIVERIES);
     const byEndpoint = Map.groupBy(rows, (row) => row.endpoint_id);
@@ -391,8 +392,8 @@ export class DeliveryChanges {
       const states = new Map((byEndpoint.get(endpointId) ?? []).map((row) => [row.id, stateOf(row)]));
       const before = this.#seen.get(`${systemId}\n${endpointId}`);
       this.#seen.set(`${systemId}\n${endpointId}`, states);
-      const ids =
-        before === undefined ? [] : [...states].flatMap(([id, state]) => (before.get(id) === state ? [] : [id]));
+      if (before === undefined) return [];
+      const ids = [...states].flatMap(([id, state]) => (before.get(id) === state ? [] : [id]));
       return ids.length === 0 ? [] : [{ endpointId, ids: ids.slice(0, MAX_IDS), more: ids.length > MAX_IDS }];
     });
   }

@@ -4,7 +4,8 @@ import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
-import { findEndpoint, listActiveSecrets } from "../endpoints/endpoint-queries.ts";
+import { findEndpoint } from "../endpoints/endpoint-queries.ts";
+import { listActiveSecrets } from "../endpoints/secret-queries.ts";
 import type { SecretCipher } from "../endpoints/secret.ts";
 import {
   type DeliveryListInput,

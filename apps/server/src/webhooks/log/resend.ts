@@ -40,8 +40,6 @@ import {
 } from "../queue/replay-queries.ts";
 import { isTestDelivery, TEST_SUFFIX } from "../queue/sql-fragments.ts";
 import { MAX_TRIES } from "../rules/after-attempt.ts";
-import { type DeliveryScope, endpointOf, likelyDays, requireDelivery, searchOf } from "./deliveries.ts";
-import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import {
   type BulkResendRow,
   countChosen,
@@ -49,7 +47,9 @@ import {
   insertBulkResend,
   MAX_RESENDS,
   type NamedDeliveries,
-} from "./delivery-queries.ts";
+} from "./bulk-resend-queries.ts";
+import { type DeliveryScope, endpointOf, likelyDays, requireDelivery, searchOf } from "./deliveries.ts";
+import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import type { EndpointSearch } from "./search-sql-fragments.ts";
 
 /* Sends deliveries again: one of them, a range (a replay) or a choice (a bulk resend). Also sends test deliveries. */
@@ -250,14 +250,14 @@ export async function retryEndpointNow(context: ActorContext, scope: EndpointSco
   const now = new Date(clock());
   let count = 0;
   let after = "";
+  let batch: readonly string[];
   // In the order of their ids, so that a delivery that fails again meanwhile does not match a later batch. A batch that is
   // not full is the last.
-  for (let isFull = true; isFull;) {
-    const batch = await updateAllDueNow(db, { systemId, endpointId: endpoint.id }, now, { after, limit: RETRY_BATCH });
+  do {
+    batch = await updateAllDueNow(db, { systemId, endpointId: endpoint.id }, now, { after, limit: RETRY_BATCH });
     count += batch.length;
     after = batch.at(-1) ?? after;
-    isFull = batch.length === RETRY_BATCH;
-  }
+  } while (batch.length === RETRY_BATCH);
   if (count === 0) return 0;
   await db.transaction(async (tx) => {
     await recordEndpointAct(context, tx, systemId, "webhook.retried_now", endpoint.id, { deliveries: count });

@@ -7,7 +7,12 @@ import {
   type SearchIndex,
 } from "./delivery-filter.rules.ts";
 
-/* SQL of the search for deliveries by a filter, newest first, with a limit on the rows that are read. */
+/*
+ * SQL of the search for deliveries by a filter, newest first, with a limit on the rows that are read. All its statements
+ * take the same parameters, which `searchValues` makes: $1 the system, $2 the endpoints, $3 `since`, $4 and $5 the position
+ * `before`, and of the filter $6 the event, $7 the resource, $8 the failure, $9 the value of the column `problem`, $10 and
+ * $11 the lowest and the highest code, $12 the status.
+ */
 
 /** A position in a list of deliveries, which are ordered by when they were created, and then by id. */
 export interface DeliveryPosition {

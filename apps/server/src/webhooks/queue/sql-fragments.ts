@@ -52,7 +52,10 @@ export const SKIPPED = "skipped";
  */
 export const DROPPED_OR_SKIPPED = `('${DROPPED}', '${SKIPPED}')`;
 
-/** SQL that makes a finished delivery pending again. `insertIntoQueue` must follow. */
+/**
+ * SQL that makes a finished delivery pending again. `insertIntoQueue` must follow. The failure of its latest attempt stays;
+ * that it was dropped or skipped no longer holds.
+ */
 export const PENDING_AGAIN = `status = 'pending', finished_at = null,
      latest_failure = nullif(nullif(latest_failure, '${DROPPED}'), '${SKIPPED}')`;
 

@@ -54,7 +54,7 @@ export const WHOLE_FAILURES_PER_HOUR = 5;
  */
 export const DAILY_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** Returns the limits on a response, and the reason for them. */
+/** Returns the limits on a response, and the reason for them; null: it is stored whole. */
 function limitsOfAnswer(
   { answerBytes, wholeFailures }: KeptSoFar,
   isSuccess: boolean,

@@ -27,29 +27,29 @@ const OVERTAKEN_WITHIN_MS = 3_000;
  */
 export function createFaultySender(sender: Sender, faults: () => DeliveryFaults | null, clock: () => number): Sender {
   /** Releases the delivery that waits to be overtaken; undefined: none waits. */
-  let overtake: (() => void) | undefined;
+  let releaseWaiting: (() => void) | undefined;
   const closing = new AbortController();
   const wait = (ms: number) => sleep(ms, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
   // Waits until another delivery was sent, or OVERTAKEN_WITHIN_MS have passed. Does not wait if a delivery waits already:
   // this one overtakes it.
   const afterAnother = async (): Promise<void> => {
-    if (overtake !== undefined) return;
+    if (releaseWaiting !== undefined) return;
     const passed = Promise.withResolvers<void>();
-    overtake = passed.resolve;
+    releaseWaiting = passed.resolve;
     await Promise.race([passed.promise, wait(OVERTAKEN_WITHIN_MS)]);
-    overtake = undefined;
+    releaseWaiting = undefined;
   };
   return {
     async send(request) {
       const active = faults();
       const isOver = active?.until !== undefined && Date.parse(active.until) <= clock();
       if (active === null || isOver) return sender.send(request);
-      if (active.down) return down();
+      if (active.down) return resultWhileDown();
       if (active.delay > 0) await wait(active.delay * 1000);
       if (active.reorder) await afterAnother();
       const sent = active.bad_signature ? withWrongSignature(request) : request;
       const result = await sender.send(sent);
-      overtake?.();
+      releaseWaiting?.();
       if (active.duplicate && !closing.signal.aborted) await sender.send(sent);
       return result;
     },
@@ -74,7 +74,7 @@ function withWrongSignature(request: AttemptRequest): AttemptRequest {
 }
 
 /** Returns the result of an attempt while the receiver is simulated to be down. */
-function down(): AttemptResult {
+function resultWhileDown(): AttemptResult {
   return {
     outcome: "failed",
     status: null,

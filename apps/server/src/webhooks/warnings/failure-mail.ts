@@ -69,6 +69,7 @@ export async function recordFailureMails(
   const mails = attempts.flatMap((attempt) => {
     const notice = noticeOf(attempt, now, publicUrl);
     if (notice === undefined || !canMail || attempt.lane.endpoint.email === null) return [];
+    // Asked last, because it counts the mail.
     if (!mayMail(attempt)) return [];
     const { subject, text } = failureMail(notice);
     return [{ id: ids.next("mail"), endpoint_id: attempt.lane.endpointId, subject, body: text }];
