@@ -4,7 +4,7 @@ import type { Context } from "./context.ts";
 
 /** Returns the callers of the walk, which are made at the first call. */
 export async function callersOf(context: Context): Promise<Callers> {
-  const known = context.found.get("callers") ?? (await context.callersOf(context.machines.c));
+  const known = context.found.get("callers") ?? (await context.makeCallers(context.machines.c));
   context.found.set("callers", known);
   return known as Callers;
 }

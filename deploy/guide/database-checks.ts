@@ -105,16 +105,10 @@ const COPY_PORT = 5433;
 /** Compares the writes of the walk with a copy that the page restored to the instant in its variable `INSTANT`. */
 async function backInTime(context: Context): Promise<void> {
   const { acknowledged } = writesOf(context);
-  // PostgreSQL has microseconds, the walk has milliseconds. Writes within a millisecond of the instant are not checked.
   // The page's shell stores its variables in ~/.state after each block. `tr` makes single quotes of its double quotes.
   const [, instant = ""] =
     /'([^']+)'/.exec(await context.machines.db.run("grep ^declare.*INSTANT= ~/.state | tr '\"' \"'\"")) ?? [];
-  const at = new Date(
-    instant
-      .replace(/\.(\d{3})\d*/, ".$1")
-      .replace(/ ([+-])/, "$1")
-      .replace(" ", "T"),
-  ).getTime();
+  const at = millisecondsOf(instant);
   // PostgreSQL has microseconds, the walk has milliseconds. Writes within a millisecond of the instant are not checked.
   const before = acknowledged.filter(({ answeredAt }) => answeredAt.getTime() < at - 1);
   const after = acknowledged.filter(({ sentAt }) => sentAt.getTime() > at + 1);
@@ -129,6 +123,12 @@ async function backInTime(context: Context): Promise<void> {
     [],
   );
   console.log(`               ${before.length} writes before ${instant} are there, ${after.length} after it are not`);
+}
+
+/** Returns an instant as the page writes it, `2026-01-31 12:00:00.123456789 +00:00`, in milliseconds since 1970. */
+function millisecondsOf(instant: string): number {
+  const toMilliseconds = instant.replace(/\.(\d{3})\d*/, ".$1");
+  return Date.parse(toMilliseconds.replace(/ ([+-])/, "$1").replace(" ", "T"));
 }
 
 /** Makes three more base backups. Then only three are left, and the oldest segment of the archive is gone. */

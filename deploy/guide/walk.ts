@@ -152,6 +152,6 @@ async function begin(): Promise<Context> {
     machines[name] = machine;
   }
   say(`empty machines: ${MACHINES.map((name) => `${name} at ${ADDRESSES[name]}`).join(", ")}`);
-  const callersOf = (administrator: Machine) => Callers.trusting(administrator, signing.root);
-  return { machines, roots, world, outside, signing, outputs: new Map(), callersOf, found: new Map() };
+  const makeCallers = (administrator: Machine) => Callers.trusting(administrator, signing.root);
+  return { machines, roots, world, outside, signing, outputs: new Map(), makeCallers, found: new Map() };
 }

@@ -1,3 +1,4 @@
+/* Copies the built dashboard to dist/dashboard, from where the server serves it. Part of `pnpm run build`. */
 import { cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 

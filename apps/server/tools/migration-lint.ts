@@ -80,17 +80,18 @@ function lintFile({ name, sql }: MigrationFile, context: LintContext): string[] 
     );
   }
   // No older program writes a table that the file itself creates.
-  const createdTables = new Set<string | undefined>();
+  const createdTables = new Set<string>();
   for (const [index, step] of parseSteps(sql).entries()) {
     const locked = new Map<string, LockMode>();
     for (const statement of splitStatements(step.sql)) {
       const where = `step ${index + 1}, \`${statement.text}\``;
       for (const issue of issuesOf(step, statement, locked, { ...context, sql })) refuse(`${where} ${issue}.`);
       const { removes, narrows, creates, locks } = changeBy(statement) ?? {};
-      createdTables.add(creates);
+      if (creates !== undefined) createdTables.add(creates);
       const table = locks?.[0]?.table;
       // `narrows`: the values that the statement forbids, although a program may still write them.
-      const isAllowed = createdTables.has(table) || isProven(statement, context.earlier) || saysNarrows(sql, table);
+      const isOwnTable = table !== undefined && createdTables.has(table);
+      const isAllowed = isOwnTable || isProven(statement, context.earlier) || saysNarrows(sql, table);
       if (narrows !== undefined && !isAllowed) {
         refuse(
           `${where} refuses ${narrows}, which programs from ${oldest} on may write. See that they do not, and say why in a line \`-- narrows ${table}: …\`; else let a release write what it accepts first.`,

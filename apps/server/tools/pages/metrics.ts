@@ -15,6 +15,14 @@ import {
 import { startMetricsServer } from "../../src/health/metrics/server.ts";
 import { watchChecks, watchImports, watchWorks } from "../../src/health/metrics/sources.ts";
 
+/** Makes the list of all metrics, each with its labels in braces. */
+export async function metricsText(): Promise<string> {
+  const rows = metricsIn(await readMetrics())
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, labels, help }) => `- \`${name}${labels.length > 0 ? `{${labels.join()}}` : ""}\`: ${help}`);
+  return rows.join("\n");
+}
+
 /** Returns the text of `/metrics` after events and figures that make every metric appear with all of its labels. */
 export async function readMetrics(): Promise<string> {
   const metrics = createMetrics({ version: "1" });
@@ -136,12 +144,4 @@ export function labelsOf(text: string, name: string): Map<string, Set<string>> {
     }
   }
   return labels;
-}
-
-/** Makes the list of all metrics, each with its labels in braces. */
-export async function metricsText(): Promise<string> {
-  const rows = metricsIn(await readMetrics())
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, labels, help }) => `- \`${name}${labels.length > 0 ? `{${labels.join()}}` : ""}\`: ${help}`);
-  return rows.join("\n");
 }
