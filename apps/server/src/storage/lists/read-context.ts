@@ -196,17 +196,25 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
     leave(reader, ms) {
       uses.add(reader, ms);
       running.delete(reader);
-      const able = waiting.filter((each) => canRun(each.reader));
-      // The reader with the least use comes first. Of its reads, those that are not patient come first, and then the one that
-      // has waited longest, because the sort keeps the order of equal ones.
-      const [next] = able.toSorted(
-        (one, other) => uses.of(one.reader) - uses.of(other.reader) || Number(one.isPatient) - Number(other.isPatient),
+      const [next] = inOrder(
+        waiting.filter((each) => canRun(each.reader)),
+        uses.of,
       );
       if (next === undefined) return;
       running.add(next.reader);
       next.begin();
     },
   };
+}
+
+/**
+ * Returns waiting reads in the order in which they may run. The reader with the least use comes first. Of its reads, those
+ * that are not patient come first, and then the one that has waited longest, because the sort keeps the order of equal ones.
+ */
+function inOrder(reads: readonly Waiting[], useOf: (reader: string) => number): Waiting[] {
+  return reads.toSorted(
+    (one, other) => useOf(one.reader) - useOf(other.reader) || Number(one.isPatient) - Number(other.isPatient),
+  );
 }
 
 /** Returns the error for a caller that has disconnected: nobody receives it, and it is counted as the request's failure. */

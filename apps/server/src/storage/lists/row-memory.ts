@@ -97,13 +97,15 @@ async function learnRows(
   const { resets } = await listChanged(source.readPool, list, whose.parameters, position);
   const kinds = Object.entries(list.columns).map(([name, { kind }]) => [name, kind] as const);
   const rows = new SortedRows(Object.fromEntries(kinds));
-  for (let after = FIRST, isMore = true; isMore;) {
+  let after = FIRST;
+  let isMore: boolean;
+  do {
     const read = await listFollowing(source.db, list, whose.parameters, after);
     rows.write(read.rows);
     if (rows.bytes > maxBytes) return "too large";
     after = { time: read.rows.times.at(-1) ?? 0, id: read.rows.ids.at(-1) ?? "" };
     ({ isMore } = read);
-  }
+  } while (isMore);
   const known: KnownRows = { rows, history, resets, since: position, recent: new Map(), standingAt: -Infinity };
   const isCaughtUp = await catchUp(source, list, whose, known);
   return isCaughtUp ? known : "not followed";

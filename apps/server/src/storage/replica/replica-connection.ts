@@ -97,11 +97,8 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
     // The replica has not answered on this connection yet, so it is left out already.
     if (last === undefined) return false;
     if (last.isReplica && last.lsn !== null && last.token === position.token) lag.replayed(last.lsn);
-    if (hasReached) return true;
-    const verdict = judge(last, position);
-    // Current only now, after the time limit: it was behind.
-    leaveOut({ reason: verdict === "current" ? "behind" : verdict });
-    return false;
+    if (!hasReached) leaveOut({ reason: reasonOfMissing(last, position) });
+    return hasReached;
   }
   return {
     query: (statement, values) => connection.query(statement, values),
@@ -116,12 +113,17 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
       triedAt = now;
       if (leftOut !== undefined && now - connectedAt > RENEW_AFTER_MS) disconnect();
       lag.written(position.lsn, now);
-      if (!(await reach(position))) return;
-      goodAnswers++;
-      if (goodAnswers >= GOOD_ANSWERS) leftOut = undefined;
+      const isGood = await reach(position);
+      if (isGood && ++goodAnswers >= GOOD_ANSWERS) leftOut = undefined;
     },
     close: () => connection.close(),
   };
+}
+
+/** Returns why a replica did not reach a position in time. If it has reached it by now, it was behind. */
+function reasonOfMissing(last: ReplayedPosition, position: WrittenPosition): LeftOut["reason"] {
+  const verdict = judge(last, position);
+  return verdict === "current" ? "behind" : verdict;
 }
 
 /** Returns an answer, or fails if it takes too long. */
