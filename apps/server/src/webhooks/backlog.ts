@@ -2,6 +2,8 @@ import type { Queryable } from "../storage/db/database.ts";
 import { countSetAside, findOldestDue } from "./queue/backlog-queries.ts";
 import { countWorkers } from "./queue/lane-queries.ts";
 
+/* Numbers of workers and waiting deliveries for health checks and sandboxes, which do not import the statements of webhooks. */
+
 /** Returns the number of a system's live worker processes. */
 export function countLiveWorkers(db: Queryable, systemId: string): Promise<number> {
   return countWorkers(db, systemId);

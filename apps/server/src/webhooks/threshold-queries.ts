@@ -135,10 +135,10 @@ const knownUntil = (until: string) => `coalesce((
 const list = statement(
   "thresholds.listStations",
   `select id from (
-   (select coalesce(station.id, seen.station_id) as id
+   (select coalesce(station.id, compared.station_id) as id
     from (select * from stations where system_id = $1) station
-    full join (select * from webhook_threshold_stations where system_id = $1) seen on seen.station_id = station.id
-    where seen.seen is distinct from ${SEEN} and coalesce(station.id, seen.station_id) <> all($4::text[])
+    full join (select * from webhook_threshold_stations where system_id = $1) compared on compared.station_id = station.id
+    where compared.seen is distinct from ${SEEN} and coalesce(station.id, compared.station_id) <> all($4::text[])
     order by random() limit $3)
    union
    (select station_id from (select distinct state.station_id from webhook_threshold_states state
@@ -173,12 +173,13 @@ const lock = statement(
 // A separate statement after the lock, so that it sees what other processes committed before the lock was taken.
 const read = statement(
   "thresholds.readStations",
-  `select seen.station_id as id, ${SEEN} as seen, case when station.id is not null then greatest(seen.seen_at, station.state_since)::text end as seen_at,
-     ${knownUntil("$3::timestamptz")} as known_until, ${historySince("seen.seen_at")} as numbers,
+  `select compared.station_id as id, ${SEEN} as seen,
+     case when station.id is not null then greatest(compared.seen_at, station.state_since)::text end as seen_at,
+     ${knownUntil("$3::timestamptz")} as known_until, ${historySince("compared.seen_at")} as numbers,
      station.json, greatest(station.state_since, station.known_since) as since
-   from webhook_threshold_stations seen
-   left join stations station on station.system_id = $1 and station.id = seen.station_id
-   where seen.system_id = $1 and seen.station_id = any($2::text[])`,
+   from webhook_threshold_stations compared
+   left join stations station on station.system_id = $1 and station.id = compared.station_id
+   where compared.system_id = $1 and compared.station_id = any($2::text[])`,
 );
 
 /** A station that this transaction compares. */

@@ -196,10 +196,8 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
     leave(reader, ms) {
       uses.add(reader, ms);
       running.delete(reader);
-      const [next] = inOrder(
-        waiting.filter((each) => canRun(each.reader)),
-        uses.of,
-      );
+      const able = waiting.filter((each) => canRun(each.reader));
+      const [next] = inOrder(able, uses.of);
       if (next === undefined) return;
       running.add(next.reader);
       next.begin();

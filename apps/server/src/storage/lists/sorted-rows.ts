@@ -1,66 +1,10 @@
 import { compareIds } from "@bikeshare/rules";
 
 /*
- * A list's rows in memory (`SortedRows`, at the end): sorted by time and id, packed into one array for each column.
+ * A list's rows in memory (`SortedRows`): sorted by time and id, packed into one array for each column.
  * row-memory.ts writes and removes rows as they change, and selects a page of them. Filters select rows by sieves: functions
  * that keep only the rows that pass.
  */
-
-/**
- * Keeps ids outside the JavaScript heap, where each would take twice the memory. All ids take as many bytes as the longest
- * one in UTF-8. Zero bytes follow a shorter id, because no text in PostgreSQL contains them.
- */
-class PackedIds {
-  #bytes = new Uint8Array(0);
-  #view = Buffer.alloc(0);
-  #width = 0;
-  #capacity = 0;
-
-  /** Bytes that each id takes. */
-  get width(): number {
-    return this.#width;
-  }
-
-  at(index: number): string {
-    const from = index * this.#width;
-    const end = from + this.#width;
-    // Most ids have the full length, so that no zero byte must be searched for.
-    const length = this.#bytes[end - 1] === 0 ? this.#bytes.subarray(from, end).indexOf(0) : this.#width;
-    return this.#view.toString("utf8", from, from + length);
-  }
-
-  set(index: number, id: string): void {
-    const length = Buffer.byteLength(id);
-    if (length > this.#width) this.#widen(length);
-    const from = index * this.#width;
-    this.#view.write(id, from, "utf8");
-    this.#bytes.fill(0, from + length, from + this.#width);
-  }
-
-  /** Moves the ids from the index `from` up to, not including, `end` to the index `to`. */
-  move(from: number, end: number, to: number): void {
-    this.#bytes.copyWithin(to * this.#width, from * this.#width, end * this.#width);
-  }
-
-  /** Makes room for `capacity` ids. */
-  resize(capacity: number): void {
-    this.#capacity = capacity;
-    this.#use(new Uint8Array(this.#bytes.buffer.transfer(capacity * this.#width)));
-  }
-
-  #widen(width: number): void {
-    const wider = new Uint8Array(this.#capacity * width);
-    for (let index = 0; index < this.#capacity; index++)
-      wider.set(this.#bytes.subarray(index * this.#width, (index + 1) * this.#width), index * width);
-    this.#use(wider);
-    this.#width = width;
-  }
-
-  #use(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#bytes = bytes;
-    this.#view = Buffer.from(bytes.buffer);
-  }
-}
 
 /** The content of a column: texts that are compared for equality, or numbers (instants as milliseconds since 1970). */
 export type ColumnKind = "text" | "number";
@@ -322,4 +266,60 @@ function keyOf({ ids, times }: ReadRows, index: number): RowKey {
 
 function compareKeys(one: RowKey, other: RowKey): number {
   return one.time - other.time || compareIds(one.id, other.id);
+}
+
+/**
+ * Keeps ids outside the JavaScript heap, where each would take twice the memory. All ids take as many bytes as the longest
+ * one in UTF-8. Zero bytes follow a shorter id, because no text in PostgreSQL contains them.
+ */
+class PackedIds {
+  #bytes = new Uint8Array(0);
+  #view = Buffer.alloc(0);
+  #width = 0;
+  #capacity = 0;
+
+  /** Bytes that each id takes. */
+  get width(): number {
+    return this.#width;
+  }
+
+  at(index: number): string {
+    const from = index * this.#width;
+    const end = from + this.#width;
+    // Most ids have the full length, so that no zero byte must be searched for.
+    const length = this.#bytes[end - 1] === 0 ? this.#bytes.subarray(from, end).indexOf(0) : this.#width;
+    return this.#view.toString("utf8", from, from + length);
+  }
+
+  set(index: number, id: string): void {
+    const length = Buffer.byteLength(id);
+    if (length > this.#width) this.#widen(length);
+    const from = index * this.#width;
+    this.#view.write(id, from, "utf8");
+    this.#bytes.fill(0, from + length, from + this.#width);
+  }
+
+  /** Moves the ids from the index `from` up to, not including, `end` to the index `to`. */
+  move(from: number, end: number, to: number): void {
+    this.#bytes.copyWithin(to * this.#width, from * this.#width, end * this.#width);
+  }
+
+  /** Makes room for `capacity` ids. */
+  resize(capacity: number): void {
+    this.#capacity = capacity;
+    this.#use(new Uint8Array(this.#bytes.buffer.transfer(capacity * this.#width)));
+  }
+
+  #widen(width: number): void {
+    const wider = new Uint8Array(this.#capacity * width);
+    for (let index = 0; index < this.#capacity; index++)
+      wider.set(this.#bytes.subarray(index * this.#width, (index + 1) * this.#width), index * width);
+    this.#use(wider);
+    this.#width = width;
+  }
+
+  #use(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#bytes = bytes;
+    this.#view = Buffer.from(bytes.buffer);
+  }
 }

@@ -73,6 +73,7 @@ export function startTableCare(options: TableCareOptions): PeriodicWork {
     const neglected = await listNeglectedTables(db, { minPages });
     searchAfter = searchBegun + REST_FACTOR * (monotonic() - searchBegun);
     const names = new Set(neglected.map(({ name }) => name));
+    // A table that is no longer neglected begins with the minimum again, once its rest is over.
     for (const [name, { until }] of rests) if (!names.has(name) && monotonic() >= until) rests.delete(name);
     for (const { name } of neglected) {
       const rest = rests.get(name);

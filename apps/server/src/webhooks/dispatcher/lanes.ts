@@ -24,6 +24,10 @@ import { LogMeter } from "../rules/log-budget.ts";
  * The lanes that a worker leases: the state of each in memory, what it may claim and send, and its lease. A lane has
  * the deliveries of one endpoint, which one worker at a time sends. A worker claims a queued delivery before it sends
  * it: the claim is the lane's token in the queue's row.
+ *
+ * `SystemDispatcher` has the loop. It lets `LaneKeeper` lease and release lanes, claims what `claimRequestFor` asks for, and
+ * passes the deliveries to `addClaimed`. `AttemptRunner` takes them from `ready`, sends them, and calls `endAttempt`.
+ * `ResultWriter` removes them from `unwritten` once their results are written.
  */
 
 /** The state of a lane in the memory of the worker that leases it. webhooks/README.md shows the states as a diagram. */

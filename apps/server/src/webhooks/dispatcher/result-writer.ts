@@ -106,8 +106,7 @@ export class ResultWriter {
   async #writeBatch(): Promise<number> {
     const batch = this.#waiting.slice(0, WRITE_BATCH);
     if (batch.length === 0) return 0;
-    const overtaken = new Set<CompletedAttempt>();
-    const written = await this.#writeOrSetAside(batch, overtaken);
+    const { written, overtaken } = await this.#writeOrSetAside(batch);
     // Removed after the commit, so that a failed write is tried again.
     this.#waiting.splice(0, batch.length);
     for (const attempt of batch) markWritten(attempt, written.has(attempt.result));
@@ -117,16 +116,16 @@ export class ResultWriter {
   }
 
   /**
-   * @param overtaken gets the attempts whose status change did not happen
-   * @returns the results that this worker wrote because it still held the claims, and those whose deliveries it has set
-   * aside
+   * Writes a batch, without the results that PostgreSQL rejects.
+   * @returns `written`: the results that this worker wrote because it still held the claims, and those whose deliveries it
+   * has set aside
    */
   async #writeOrSetAside(
     batch: readonly CompletedAttempt[],
-    overtaken: Set<CompletedAttempt>,
-  ): Promise<ReadonlySet<ResultRow>> {
+  ): Promise<{ readonly written: ReadonlySet<ResultRow>; readonly overtaken: Overtaken }> {
     const byResult = new Map(batch.map((attempt) => [attempt.result, attempt]));
     const written = new Set<ResultRow>();
+    const overtaken = new Set<CompletedAttempt>();
     const write = async (results: readonly ResultRow[]) => {
       const attempts = results.flatMap((result) => byResult.get(result) ?? []);
       const done = await this.#write(attempts);
@@ -134,10 +133,13 @@ export class ResultWriter {
       for (const attempt of done.overtaken) overtaken.add(attempt);
     };
     for (const result of await writeResults(this.#options, [...byResult.keys()], write)) written.add(result);
-    return written;
+    return { written, overtaken };
   }
 
-  /** @returns the attempts whose results this worker wrote because it still held the claims */
+  /**
+   * Writes results in one transaction, with what follows from them.
+   * @returns `written`: the attempts whose results this worker wrote because it still held the claims
+   */
   #write(
     batch: readonly CompletedAttempt[],
   ): Promise<{ readonly written: readonly CompletedAttempt[]; readonly overtaken: Overtaken }> {

@@ -6,6 +6,7 @@ import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { applyHourlyLimit } from "../queue/hourly-limit-queries.ts";
 import {
   claimDeliveries,
+  type ClaimRequest,
   claimSuspects,
   insertResults,
   listSuspectLanes,
@@ -74,6 +75,13 @@ const HOLD_BATCH = 1_000;
 const MAX_HOLD_BATCHES = 20;
 /** Milliseconds for which closing waits until the last results are written. */
 const FINAL_WRITE_TIMEOUT_MS = 5_000;
+
+/** A lane that deliveries are claimed for, and its position in the queue from which they are claimed. */
+interface AskingLane {
+  readonly lane: Lane;
+  readonly cursor: Lane["regular"];
+  readonly request: ClaimRequest;
+}
 
 /** Sends one system's deliveries, as far as this worker leases their lanes. */
 export class SystemDispatcher {
@@ -184,7 +192,7 @@ export class SystemDispatcher {
   async #claim(queue: QueueName, acceptSmall: boolean): Promise<number> {
     const { db, systemId, monotonic, clock, observe } = this.#options;
     const from = monotonic();
-    const asking = [...this.#keeper.lanes.values()].flatMap((lane) => {
+    const asking = [...this.#keeper.lanes.values()].flatMap((lane): AskingLane[] => {
       const request = claimRequestFor(lane, queue, from, acceptSmall);
       return request === undefined ? [] : [{ lane, cursor: lane[queue], request }];
     });
@@ -194,15 +202,7 @@ export class SystemDispatcher {
     for (const { cursor } of asking) cursor.mayHaveMore = false;
     try {
       const requests = asking.map(({ request }) => request);
-      const hourly = asking.flatMap(({ lane: { endpointId, token, endpoint } }) =>
-        endpoint.maxPerHour === null ? [] : [{ endpointId, token, maxPerHour: endpoint.maxPerHour }],
-      );
-      if (queue === "regular" && hourly.length > 0) {
-        const isMoreToCount = await applyHourlyLimit(db, systemId, hourly, new Date(now));
-        // More deliveries are due than one statement counts: another claim must follow.
-        for (const { cursor, request } of asking)
-          if (isMoreToCount && request.hasHourlyLimit) cursor.mayHaveMore = true;
-      }
+      if (queue === "regular") await this.#applyHourlyLimits(asking, now);
       const rows = await claimDeliveries(db, systemId, requests, queue === "replay", new Date(now));
       const span = { from, to: monotonic() };
       const byEndpoint = Map.groupBy(rows, (row) => row.endpoint_id);
@@ -222,6 +222,22 @@ export class SystemDispatcher {
       }
       throw error;
     }
+  }
+
+  /**
+   * Applies the hourly limits of the endpoints whose lanes ask. Precedes their claim, which leaves out deliveries that the
+   * limit has not let through yet.
+   */
+  async #applyHourlyLimits(asking: readonly AskingLane[], now: number): Promise<void> {
+    const limits = asking.flatMap(({ lane: { endpointId, token, endpoint } }) =>
+      endpoint.maxPerHour === null ? [] : [{ endpointId, token, maxPerHour: endpoint.maxPerHour }],
+    );
+    if (limits.length === 0) return;
+    const { db, systemId } = this.#options;
+    const isMoreToCount = await applyHourlyLimit(db, systemId, limits, new Date(now));
+    if (!isMoreToCount) return;
+    // More deliveries are due than one statement counts: another claim must follow.
+    for (const { cursor, request } of asking) if (request.hasHourlyLimit) cursor.mayHaveMore = true;
   }
 
   #onWritten(attempts: readonly CompletedAttempt[], stale: number, overtaken: ReadonlySet<CompletedAttempt>): void {

@@ -35,10 +35,12 @@ function thresholdOf({ count_of: count, station_ids, region_ids, fewer_than, for
   return { count, fewer_than, for_minutes, station_ids: [...(station_ids ?? [])], region_ids: [...(region_ids ?? [])] };
 }
 
+/** The endpoint of rows that are only compared or counted, and not stored. */
+const NO_ENDPOINT = "";
+
 /**
  * Returns the rows of thresholds, without duplicates. A threshold's id is a hash of its content: when an endpoint is set
  * again, a threshold that it already had keeps its states.
- * @param endpointId "": the rows are only compared or counted, and not stored
  */
 export function thresholdRows(endpointId: string, thresholds: readonly Threshold[]): ThresholdRow[] {
   const listed = (ids: readonly string[]) => (ids.length === 0 ? null : [...new Set(ids)].toSorted());
@@ -60,7 +62,7 @@ export function thresholdRows(endpointId: string, thresholds: readonly Threshold
 
 /** Tells whether two lists of thresholds are the same, in any order. */
 export function isSameThresholds(some: readonly Threshold[], others: readonly Threshold[]): boolean {
-  const idsOf = (thresholds: readonly Threshold[]) => thresholdRows("", thresholds).map(({ id }) => id);
+  const idsOf = (thresholds: readonly Threshold[]) => thresholdRows(NO_ENDPOINT, thresholds).map(({ id }) => id);
   return String(idsOf(some).toSorted()) === String(idsOf(others).toSorted());
 }
 
@@ -80,7 +82,7 @@ export async function requireAllowedThresholds(
   for (const [index, { station_ids, region_ids }] of thresholds.entries())
     if (station_ids.length + region_ids.length > 0)
       await requireKnownPlaces(db, systemId, { station_ids, region_ids, bbox: null }, `thresholds.${index}`);
-  const watched = await countWatchedStations(db, systemId, thresholdRows("", thresholds));
+  const watched = await countWatchedStations(db, systemId, thresholdRows(NO_ENDPOINT, thresholds));
   if (watched > MAX_WATCHED_STATIONS)
     throw commandError("invalid_parameter", "tooManyWatched", { watched, limit: MAX_WATCHED_STATIONS });
 }
@@ -106,7 +108,7 @@ export async function pastCrossings(
 ): Promise<{ readonly events: readonly CrossingEvent[]; readonly isComplete: boolean }> {
   const events: CrossingEvent[] = [];
   if (thresholds.length === 0) return { events, isComplete: true };
-  const rows = thresholdRows("", thresholds);
+  const rows = thresholdRows(NO_ENDPOINT, thresholds);
   const distinct = rows.map(thresholdOf);
   const stations = await listWatchedStations(db, systemId, rows);
   const regionOf = new Map(stations.map(({ id, region_id: region }) => [id, region]));

@@ -1,6 +1,9 @@
 import type { Header } from "../rules/after-attempt.ts";
 
-/* Reads a receiver's HTTP/1.1 response within limits of size. */
+/*
+ * Reads a receiver's HTTP/1.1 response within limits of size. `ResponseParser` splits the received bytes into lines and
+ * pieces of the body, `ResponseHead` reads the lines of a header section, and `BoundedBody` keeps the beginning of the body.
+ */
 
 /** The reason why a response is not read further. */
 export type ResponseViolation = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
