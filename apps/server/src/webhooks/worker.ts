@@ -26,7 +26,8 @@ import { createMailLimiter, logFailures, recordFailureMails, startMailOutbox } f
 
 /*
  * Sends webhooks from this process. `startDispatcher` runs one `SystemDispatcher` for each system in use.
- * `startWebhookWorker` connects it with the settings, mails, metrics and the log.
+ * `startWebhookWorker` connects it with the settings, mails, metrics and the log. `readBacklog`, at the end, reads the numbers
+ * for the metrics.
  */
 
 /**

@@ -6,7 +6,7 @@ import type { Database, Queryable } from "../../storage/db/database.ts";
 import { generatedColumns } from "../../storage/db/tables.generated.ts";
 import { type ChangePage, type ChangeRange, listChanges } from "../../storage/lists/change-queries.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
-import { listById } from "../../storage/lists/filtered-queries.ts";
+import { listById } from "../../storage/lists/id-ordered-queries.ts";
 import type { Page } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
 import { deletePastPublicIds, findBikeOf, findBikeThatHad, listFreeBikes } from "./queries.ts";

@@ -3,7 +3,7 @@ import { listFilters, type PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type ChangePage, type ChangeRange, listChanges } from "../../storage/lists/change-queries.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
-import { listById } from "../../storage/lists/filtered-queries.ts";
+import { listById } from "../../storage/lists/id-ordered-queries.ts";
 import type { Page } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
 import { listStationsForMap, type StationMapRow } from "./queries.ts";

@@ -1,18 +1,12 @@
-import type { Filter as ListFilter, PageRequest } from "@bikeshare/rules";
-import type { CountedList } from "../../city/counts/queries.ts";
+import type { PageRequest } from "@bikeshare/rules";
 import type { QueryRunner } from "../db/database.ts";
-import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import { type Condition, conditionsOf, type FilterValues, sievesOf } from "./conditions.ts";
-import { fetchSize, type FetchSize, joinRows, jsonField, type Page, type PageRows, startOf, toPage } from "./page.ts";
-import type { ListReader, ReadContext } from "./read-context.ts";
-import { rememberableList, rememberedColumns } from "./remembered-queries.ts";
+import { fetchSize, type FetchSize, joinRows, type PageRows, startOf } from "./page.ts";
 
 /*
- * Reads pages of lists. `listFiltered` counts and reads a filtered list by SQL that is made from its filter. The services of
- * rides and reservations call it, and so does `listById`, which is the whole list of stations and of bikes: it first tries
- * rows in memory (row-memory.ts), and reads an unfiltered list without counting.
+ * Counts and reads pages of filtered lists, by SQL that is made from the filter (`listFiltered`). The lists of rides and
+ * reservations use it, and so do those of stations and bikes when their rows in memory cannot be used (id-ordered-queries.ts).
  */
 
 /** A list that can be filtered. Its rows belong to the system $1, and `id` is unique in the system. */
@@ -154,7 +148,7 @@ function firstRowsOf(
 ): string {
   if (indexed === undefined) return rowsOf(list, { branches, skip: 0, limit });
   const { table, order, direction, json } = list;
-  const inOrder = `order by ${order.map((column) => `${column} ${direction}`).join(", ")} limit ${limit}`;
+  const inOrder = `${orderBy(order, direction)} limit ${limit}`;
   const rows = (branch: string) =>
     `select ${order.join(", ")}, ${json} as json from ${table} where ${branch} ${inOrder}`;
   const [only = "", ...others] = indexed.map(rows);
@@ -163,6 +157,11 @@ function firstRowsOf(
   // several branches is returned once.
   const merged = [only, ...others].map((each) => `(${each})`).join(" union all ");
   return joinRows(`select distinct on (${order.join(", ")}) json from (${merged}) as candidates ${inOrder}`);
+}
+
+/** Returns SQL that sorts rows by columns, all in one direction. */
+function orderBy(columns: readonly string[], direction: "asc" | "desc"): string {
+  return `order by ${columns.map((column) => `${column} ${direction}`).join(", ")}`;
 }
 
 /** The rows of a filtered list that a page shows. */
@@ -185,15 +184,14 @@ export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, pa
   const { branches, skip, limit, fromEnd = false } = page;
   const [branch, ...others] = branches;
   if (others.length > 0) return rowsOf(list, page);
-  const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
   const columns = order.join(", ");
   if (!fromEnd)
     return joinRows(
-      `select ${json} as json from ${table} where ${branch} ${ordered(direction)} offset ${skip} limit ${limit}`,
+      `select ${json} as json from ${table} where ${branch} ${orderBy(order, direction)} offset ${skip} limit ${limit}`,
     );
   const opposite = direction === "asc" ? "desc" : "asc";
   return joinRows(
-    `select json from (select ${columns}, ${json} as json from ${table} where ${branch} ${ordered(opposite)} offset ${skip} limit ${limit}) as found ${ordered(direction)}`,
+    `select json from (select ${columns}, ${json} as json from ${table} where ${branch} ${orderBy(order, opposite)} offset ${skip} limit ${limit}) as found ${orderBy(order, direction)}`,
   );
 }
 
@@ -203,9 +201,8 @@ export function rowsOf(
   page: PageRange,
 ): string {
   const { branches, skip, limit, fromEnd = false } = page;
-  const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
   const opposite = direction === "asc" ? "desc" : "asc";
-  const readOrder = ordered(fromEnd ? opposite : direction);
+  const readOrder = orderBy(order, fromEnd ? opposite : direction);
   const [only, ...others] = branches;
   // Reads enough rows of each branch to include the page, however the branches' rows mix.
   const candidates = branches.map(
@@ -216,108 +213,6 @@ export function rowsOf(
       ? `select id from ${table} where ${only} ${readOrder} offset ${skip} limit ${limit}`
       : `select id from (${candidates.join(" union all ")}) as candidates ${readOrder} offset ${skip} limit ${limit}`;
   return joinRows(
-    `select ${json} as json from ${table} where system_id = $1 and id = any(array(${ids})) ${ordered(direction)}`,
+    `select ${json} as json from ${table} where system_id = $1 and id = any(array(${ids})) ${orderBy(order, direction)}`,
   );
-}
-
-/** A list that is ordered by id. */
-export interface IdOrderedList<Name extends string> {
-  /** A page of the whole list, or of the rows that pass every filter given. */
-  list(
-    context: ReadContext,
-    whose: ListReader,
-    filters: FilterValues<Name>,
-    request: PageRequest<string>,
-  ): Promise<Page<string>>;
-  /** One row's JSON. */
-  find(readPool: ReadPool, systemId: string, id: string): Promise<string | undefined>;
-}
-
-/** Creates the list of stations or bikes. A page by number is reached by skipping rows, as there are only some thousands. */
-export function listById<Name extends string>(
-  table: Extract<CountedList, "stations" | "bikes">,
-  filters: Readonly<Record<Name, ListFilter>>,
-): IdOrderedList<Name> {
-  const statements = statementsOf(table);
-  const filterable: FilterableList<string> = {
-    table,
-    order: ["id"],
-    direction: "asc",
-    json: "json",
-    placeholders: (id, bind) => [bind(id)],
-  };
-  const remembered = rememberableList({
-    table,
-    ofOwner: "system_id = $1",
-    ownerParameters: 1,
-    direction: "asc",
-    json: "json",
-    columns: rememberedColumns(filters),
-  });
-  return {
-    async list({ readPool, filtered, rowMemory }, whose, given, request) {
-      const { systemId } = whose;
-      const conditions = conditionsOf(filters, given);
-      const pageOf = (rows: PageRows) => toPage(request, rows, (json) => jsonField(json, "id"));
-      if (conditions.length === 0) return pageOf(await listAll(statements, readPool, systemId, request));
-      // A filtered list is counted in memory, or by the database if memory has no answer.
-      const fromMemory = await rowMemory?.page(remembered, {
-        ...whose,
-        parameters: [systemId],
-        request,
-        // In memory, rows of a list that is ordered by id alone have the time 0.
-        keyOf: (id: string) => ({ time: 0, id }),
-        // Sieves are the filters as functions that test rows in memory.
-        sieves: (known) => sievesOf(known, filters, given),
-      });
-      if (fromMemory !== undefined) return pageOf(fromMemory);
-      const filter = filterOf(systemId, conditions);
-      return pageOf(await filtered.read(whose, (db) => listFiltered(db, filterable, filter, request)));
-    },
-    async find(readPool, systemId, id) {
-      return (await readPool.read<{ json: string }>(statements.byId, [systemId, id]))[0]?.json;
-    },
-  };
-}
-
-/** Returns a page of a whole list. Its length is stored, so nothing is counted. */
-async function listAll(
-  { after, skipping }: ReturnType<typeof statementsOf>,
-  readPool: ReadPool,
-  systemId: string,
-  request: PageRequest<string>,
-): Promise<PageRows> {
-  const start = startOf(request);
-  const size = fetchSize(request.limit);
-  if ("after" in start) return oneRow(await readPool.read<PageRows>(after(size), [systemId, start.after]));
-  return oneRow(await readPool.read<PageRows>(skipping(size), [systemId, start.skip]));
-}
-
-/** Returns the statements for an unfiltered list: a page after an id, a page after a number of rows, and one row. */
-function statementsOf(table: string) {
-  const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = '${table}') as total`;
-  return {
-    after: (size: FetchSize) =>
-      statement(
-        `${table}.listAfter.${size}`,
-        joinRows(`select json from ${table} where system_id = $1 and id > $2 order by id limit ${size}`),
-      ),
-    skipping: (size: FetchSize) =>
-      statement(
-        `${table}.listSkipping.${size}`,
-        `select (${joinRows(
-          `select json from ${table} where system_id = $1
-             and id >= (select id from ${table} where system_id = $1 order by id offset $2::bigint limit 1)
-           order by id limit ${size}`,
-        )}) as rows, ${total}`,
-      ),
-    byId: statement(`${table}.find`, `select json from ${table} where system_id = $1 and id = $2`),
-  };
-}
-
-/** Returns the filter that requires all of the conditions. */
-function filterOf(systemId: string, conditions: readonly Condition[]): Filter {
-  const values: unknown[] = [systemId];
-  const placeholder = (value: unknown) => `$${values.push(value)}`;
-  return { branches: [["system_id = $1", ...conditions.map((each) => each(placeholder))].join(" and ")], values };
 }

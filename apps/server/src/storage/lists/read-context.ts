@@ -136,7 +136,7 @@ export function createFilteredReads(options: FilteredReadsOptions): FilteredRead
   };
 }
 
-/** Lets readers run, each once at a time and `maxRunning` in all. */
+/** Lets readers run, each once at a time and `maxRunning` in all. A `reader` is a partner: its system's id and its own. */
 interface ReadQueue {
   /** Resolves when the reader may run. @throws ServiceError when it has waited too long, or has disconnected */
   enter(reader: string, how: Pick<ListReader, "signal" | "isPatient">): Promise<void>;

@@ -87,8 +87,8 @@ export function rememberableList({ ofOwner, ownerParameters, json, ...list }: Li
   const times = time === undefined ? "0" : inMilliseconds(time);
   // `column_` keeps a column named `ids` or `times` apart from the arrays of that name.
   const read = [`${times} as times`, ...names.map((name) => `${columns[name]?.sql ?? name} as column_${name}`)];
-  const gathered = ["id", "times", ...names.map((name) => `column_${name}`)];
-  const arrays = gathered.map((name) => `json_agg(${name}) as ${name === "id" ? "ids" : name}`).join(", ");
+  const columnArrays = names.map((name) => `json_agg(column_${name}) as column_${name}`);
+  const arrays = ["json_agg(id) as ids", "json_agg(times) as times", ...columnArrays].join(", ");
   const order = time === undefined ? "id" : `${time}, id`;
   const [id, at] = [`$${next}::text`, `to_timestamp($${next + 1}::bigint / 1000.0)`];
   // All lists get the same parameters, and PostgreSQL needs each parameter in the text. Without a time, the second one is

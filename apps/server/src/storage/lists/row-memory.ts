@@ -248,7 +248,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
   const { monotonic } = source;
   const lists = new Map<string, Remembered>();
   /** Settles when no list is being read into memory. */
-  let learnt: Promise<unknown> = Promise.resolve();
+  let lastLearning: Promise<unknown> = Promise.resolve();
 
   const roomFor = (one: Remembered) => roomBeside(lists.values(), one, maxBytes);
   const dropIdle = () => {
@@ -284,7 +284,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
      * because the database then makes the page, and the request meets the same error if it lasts.
      */
     learn(list: RememberableList, whose: RowsOfOwner, remembered: Remembered): Promise<void> {
-      remembered.learning ??= learnt
+      remembered.learning ??= lastLearning
         .then(() => {
           dropIdle();
           return learnRows(source, list, whose, roomFor(remembered));
@@ -296,7 +296,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
           remembered.dueAt = monotonic() + (isTriedSoon ? RETRY_MS : MAX_AGE_MS);
         })
         .finally(() => (remembered.learning = undefined));
-      learnt = remembered.learning;
+      lastLearning = remembered.learning;
       return remembered.learning;
     },
   };

@@ -100,7 +100,7 @@ function readKey({ id, key }: { readonly id: number; readonly key: string }): Cu
 
 /** Creates the file with new keys, unless another process has just created it. */
 async function create(path: string, randomBytes: RandomBytes): Promise<void> {
-  // Others may pass through the directory but not list it.
+  // By default this is the data directory: PostgreSQL's account must pass through it, and nobody else may list it.
   makeDirectory(dirname(path), 0o711);
   const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
   const contents = textOf({ cursor_keys: [key()], webhook_keys: [key()] });

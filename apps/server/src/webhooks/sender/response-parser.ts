@@ -238,8 +238,8 @@ export class ResponseParser {
       if (this.#headerBytes > maxHeaderBytes) throw new InvalidResponseError("headers_too_large");
       return;
     }
-    const length = this.#line.length;
-    this.#paddingBytes += Math.max(0, length + added - MAX_SIZE_LINE_BYTES) - Math.max(0, length - MAX_SIZE_LINE_BYTES);
+    const excess = (length: number) => Math.max(0, length - MAX_SIZE_LINE_BYTES);
+    this.#paddingBytes += excess(this.#line.length + added) - excess(this.#line.length);
     if (this.#paddingBytes > maxHeaderBytes) throw new InvalidResponseError("padded_chunks");
   }
 
