@@ -2,15 +2,20 @@ import { apiRequest } from "../contract/endpoints.ts";
 import type { CreateScenario, RecordedEvent } from "../run-at-rate/scenario.ts";
 import { readResults } from "./ride-commands.ts";
 
-/** Starts and ends the rides of a recorded day, in its order. */
+/**
+ * Starts and ends the rides of a recorded day, in its order. `acknowledgedEvents` are the events that the service must have
+ * delivered to the webhook receivers by the end.
+ */
 export const replayRides: CreateScenario = ({ recorded, operatorKey, idPrefix }) => {
   const acknowledgedEvents: string[] = [];
-  /** Bikes with a request under way. The bike's next request waits for the answer. */
+  /** Bikes with a request under way. */
   const busyBikes = new Set<string>();
   let index = 0;
   return {
     next() {
       const event = recorded[index];
+      // At the end of the recording nothing is left. A bike's next request waits for the answer to its previous one, and
+      // the events after it wait too, so that the order stays.
       if (event === undefined || busyBikes.has(event.bikeId)) return undefined;
       index++;
       busyBikes.add(event.bikeId);

@@ -17,11 +17,12 @@ export const reserveAndCancel: CreateScenario = (context) => {
   const { keys, random } = context;
   const nextKey = rotation(keys);
   const held: Held[] = [];
-  const most = keys.length * MAX_HELD_PER_KEY;
+  const maxHeld = keys.length * MAX_HELD_PER_KEY;
   let count = 0;
   return {
     next() {
-      const oldest = held.length >= most || random.next() < 0.5 ? held.shift() : undefined;
+      const isCancelling = held.length >= maxHeld || random.next() < 0.5;
+      const oldest = isCancelling ? held.shift() : undefined;
       if (oldest !== undefined) return cancellation(oldest);
       return creation(context, nextKey(), `${context.idPrefix}${count++}`, held);
     },
@@ -30,6 +31,7 @@ export const reserveAndCancel: CreateScenario = (context) => {
 
 function creation({ random, world }: ScenarioContext, key: string, id: string, held: Held[]): Exchange {
   const station = world.stations[random.between(0, world.stations.length - 1)] ?? "";
+  // Each reservation has another rider, because a rider may have only one.
   const body = { station_id: station, rider_ref: id, hold_minutes: HOLD_MINUTES };
   return {
     request: { ...apiRequest("reservations.create", { body }), key, headers: { "idempotency-key": id } },

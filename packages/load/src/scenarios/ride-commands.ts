@@ -6,6 +6,11 @@ import type { CreateScenario, Exchange, OutgoingRequest, ScenarioContext } from 
 /** Rides in one batch: as many as an operator's backend collects in some seconds of a busy hour. */
 const BATCH_SIZE = 100;
 
+/*
+ * Scenarios of an operator's backend, which starts and ends rides. A request has one or more rides as items, and its answer
+ * has a result for each. `acknowledgedEvents` are the events that the webhook receivers must have by the end.
+ */
+
 interface OpenRide {
   readonly id: string;
   readonly bike: string;
@@ -17,6 +22,7 @@ export const rideCommands: CreateScenario = (context) => createRideScenario(cont
 export const operatorBatches: CreateScenario = (context) => createRideScenario(context, BATCH_SIZE);
 
 function createRideScenario(context: ScenarioContext, batchSize: number) {
+  // While a request about a bike is under way, the bike is in neither list.
   const free = [...context.bikes];
   const riding: OpenRide[] = [];
   const acknowledgedEvents: string[] = [];
@@ -33,20 +39,20 @@ function createRideScenario(context: ScenarioContext, batchSize: number) {
   });
 
   const startRides = () => {
-    const begun = free.splice(0, batchSize).map((bike) => ({ id: `${context.idPrefix}ride-${rides++}`, bike }));
-    const items = begun.map(({ id, bike }) => ({ id, bike_id: bike }));
+    const starting = free.splice(0, batchSize).map((bike) => ({ id: `${context.idPrefix}ride-${rides++}`, bike }));
+    const items = starting.map(({ id, bike }) => ({ id, bike_id: bike }));
     return send(apiRequest("operator.rides.start", { body: { items } }), (index) => {
-      const ride = begun[index];
+      const ride = starting[index];
       if (ride === undefined) return;
       riding.push(ride);
       acknowledgedEvents.push(`ride.started ${ride.id}`);
     });
   };
   const endRides = () => {
-    const over = riding.splice(0, batchSize);
-    const items = over.map(({ id }) => ({ id, end_station_id: stationFor(context), distance_meters: 1500 }));
+    const ending = riding.splice(0, batchSize);
+    const items = ending.map(({ id }) => ({ id, end_station_id: stationFor(context), distance_meters: 1500 }));
     return send(apiRequest("operator.rides.end", { body: { items } }), (index) => {
-      const ride = over[index];
+      const ride = ending[index];
       if (ride === undefined) return;
       free.push(ride.bike);
       acknowledgedEvents.push(`ride.completed ${ride.id}`);
@@ -54,11 +60,12 @@ function createRideScenario(context: ScenarioContext, batchSize: number) {
   };
   return {
     next() {
-      // Rides end as often as they start: every other request, if enough rides are under way. While a request about a bike
-      // is under way, the bike is in neither list.
-      const canEnd = riding.length >= batchSize && (requests % 2 === 1 || free.length < batchSize);
-      if (!canEnd && free.length < batchSize) return undefined;
-      return canEnd ? endRides() : startRides();
+      const canStart = free.length >= batchSize;
+      const canEnd = riding.length >= batchSize;
+      if (!canStart && !canEnd) return undefined;
+      // Every other request ends rides if it can, so that rides end as often as they start.
+      const isTurnToEnd = requests % 2 === 1;
+      return canEnd && (isTurnToEnd || !canStart) ? endRides() : startRides();
     },
     finish: () => ({ acknowledgedEvents }),
   };

@@ -1,6 +1,12 @@
 import type { DeliveryResult } from "../result.ts";
 import { createLatencyHistogram, recordMs, summaryOf } from "../run-at-rate/recorder.ts";
 
+/*
+ * What the webhook receivers of a load test have received. receiver.ts records each delivery here. At the end the ledger is
+ * compared with the events that the service has acknowledged: each must have reached each endpoint. A delivery keeps its id
+ * when it is sent again. An event's name is `<event> <id of the resource>`, such as `ride.started 1f3a`.
+ */
+
 /** The stored part of a received delivery. Times are in milliseconds since 1970. */
 interface ReceivedDelivery {
   /** The index of the endpoint that received it. */
@@ -29,12 +35,10 @@ export interface DeliveryLedger {
   /** Records a request that is not a correctly signed delivery. */
   unverified(reason: string): void;
   readonly unverifiedReasons: readonly string[];
-  /** Returns the deliveries of an endpoint, by `<event> <id of the resource>`. */
+  /** Returns the deliveries of an endpoint, by the event's name. */
   receipts(endpoint: number): ReadonlyMap<string, Receipt>;
-  /**
-   * Compares the deliveries with events. @param events acknowledged by the service, such as `ride.started <ride id>`
-   */
-  result(events: readonly string[], endpoints: number): DeliveryResult;
+  /** Compares the deliveries with events. @param eventNames the events that the service has acknowledged */
+  result(eventNames: readonly string[], endpoints: number): DeliveryResult;
 }
 
 const MAX_EXAMPLES = 10;
@@ -60,6 +64,7 @@ export function createDeliveryLedger(): DeliveryLedger {
       const receipt = receipts.get(name) ?? { times: 0, deliveryIds: new Set(), delayMs };
       receipts.set(name, receipt);
       receipt.times++;
+      // A delivery that is sent again says nothing of order and delay.
       if (receipt.deliveryIds.has(deliveryId)) {
         repeated++;
         return;
@@ -72,11 +77,11 @@ export function createDeliveryLedger(): DeliveryLedger {
     unverified: (reason) => void unverifiedReasons.push(reason),
     unverifiedReasons,
     receipts: receiptsOf,
-    result(events, endpoints) {
+    result(eventNames, endpoints) {
       const lost = Array.from({ length: endpoints }, (_, endpoint) =>
-        events.filter((event) => !receiptsOf(endpoint).has(event)),
+        eventNames.filter((name) => !receiptsOf(endpoint).has(name)),
       ).flat();
-      const expected = events.length * endpoints;
+      const expected = eventNames.length * endpoints;
       return {
         endpoints,
         expected,

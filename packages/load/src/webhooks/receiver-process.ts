@@ -7,7 +7,7 @@ import type { Receiver, ReceiverOptions } from "./receiver.ts";
 
 /**
  * The receivers of `receiver.ts` in a separate process, so that this process does not delay them, and their processor time
- * is measured separately.
+ * is measured separately. That process runs `receiver.process.ts`. Methods without a comment are those of `Receiver`.
  */
 export interface ReceiverProcess extends Pick<Receiver, "urls" | "urlOf"> {
   readonly pid: number;

@@ -22,7 +22,9 @@ function answerTo(request: ReceiverRequest): unknown {
   }
 }
 
+// A message cannot be undefined, so an answer without a value is null.
 process.on("message", (request: ReceiverRequest) => process.send?.(answerTo(request) ?? null));
 // The parent process has ended.
 process.once("disconnect", () => process.exit());
+// The parent waits for this first message, which also says that the receivers listen.
 process.send?.(receiver.urls);

@@ -101,6 +101,7 @@ function openServer({ answerMs = 0, isHanging = false, keepsArrivals = false }: 
 /** @returns the status of the answer; undefined: the connection breaks */
 async function receive(request: IncomingMessage, state: State, keepsArrivals: boolean): Promise<number | undefined> {
   const body = await buffer(request);
+  // Unlike `Date.now()`, this has fractions of a millisecond.
   const receivedAt = performance.timeOrigin + performance.now();
   state.count++;
   if (keepsArrivals) state.arrivals.push([body.toString(), receivedAt]);
@@ -109,6 +110,7 @@ async function receive(request: IncomingMessage, state: State, keepsArrivals: bo
   const endpoint = Number(request.url?.slice(1));
   try {
     const header = request.headers[SIGNATURE_HEADER.toLowerCase()];
+    // For an unknown endpoint a text that is no secret makes the verification fail.
     const delivery = await verify(body, header, state.secrets[endpoint] ?? "no such endpoint");
     state.ledger.received({ endpoint, receivedAt, ...factsOf(delivery) });
     return 204;

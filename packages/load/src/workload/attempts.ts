@@ -33,6 +33,7 @@ const SHORTEST_GAP_MS = 500;
 
 /**
  * Returns the figures of the attempts that began in a period.
+ * @param all all attempts, in the order of their end
  * @param to the first instant after the period. Default: a millisecond after the end of the last attempt
  */
 export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(all.at(-1)) + 1): Figures {
@@ -41,14 +42,15 @@ export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(
   for (const { error } of attempts) if (error !== undefined) errors[error] = (errors[error] ?? 0) + 1;
   const failed = attempts.filter(({ error }) => error !== undefined).length;
   const { p50, p99, max } = percentilesOf(attempts.map(({ tookMs }) => tookMs));
+  // The time before the first attempt is no gap, because nothing was sent then.
   const begin = Math.max(from, all[0]?.sentAt ?? to);
   const gaps = { read: gapsOf(all, "read", begin, to), write: gapsOf(all, "write", begin, to) };
-  const relevant = (lengths: readonly number[]) => lengths.filter((length) => length >= SHORTEST_GAP_MS);
+  const outages = (lengths: readonly number[]) => lengths.filter((length) => length >= SHORTEST_GAP_MS);
   return {
     requests: attempts.length,
     errors,
     errorShare: attempts.length === 0 ? 0 : failed / attempts.length,
-    gapsMs: { read: relevant(gaps.read), write: relevant(gaps.write) },
+    gapsMs: { read: outages(gaps.read), write: outages(gaps.write) },
     longestGapMs: { read: longestOf(gaps.read), write: longestOf(gaps.write) },
     p50Ms: Math.round(p50 * 10) / 10,
     p99Ms: Math.round(p99 * 10) / 10,

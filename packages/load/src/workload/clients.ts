@@ -12,6 +12,7 @@ import { type Answer, errorOf } from "./requests.ts";
 export interface ClientOptions {
   readonly name: string;
   readonly operatorKey: string;
+  /** The index of the partner that the client belongs to. */
   readonly partner: number;
   readonly partnerKey: string;
   readonly stationIds: readonly [string, ...string[]];
@@ -27,7 +28,10 @@ export interface ClientOptions {
 
 /** Error codes that are normal when many clients want the same bikes. */
 const EXPECTED_CODES = new Set(["no_bike_available", "rider_has_active_reservation", "station_offline"]);
-/** The share of requests to reserve a bike that are sent twice at once. */
+/**
+ * The share of requests to reserve a bike that are sent twice at once, with the same `Idempotency-Key`. The two must make
+ * one reservation.
+ */
 const TWICE_SHARE = 0.1;
 
 /** Waits between two requests, and at most until the workload ends. */
@@ -60,9 +64,10 @@ export async function runReader(options: ClientOptions): Promise<void> {
   while (!options.signal.aborted) {
     const path = random.pick(paths);
     const { status, body } = await ledger.requests.send({ kind: "read", method: "GET", path, key });
+    const isList = typeof body === "object" && body !== null && "data" in body;
     // The answer of /v1/me is one object, not a list.
-    const isList = path === "/v1/me" || (typeof body === "object" && body !== null && "data" in body);
-    if (status !== 200 || !isList) ledger.failures.push(`GET ${path}: ${status} ${JSON.stringify(body).slice(0, 200)}`);
+    const isRight = status === 200 && (isList || path === "/v1/me");
+    if (!isRight) ledger.failures.push(`GET ${path}: ${status} ${JSON.stringify(body).slice(0, 200)}`);
     await pause(options);
   }
 }
@@ -102,7 +107,7 @@ async function command(
   return isDone;
 }
 
-/** Reserves a bike. @returns the reservation's id; undefined when it was refused */
+/** Reserves a bike. @param n makes the `Idempotency-Key` @returns the reservation's id; undefined when it was refused */
 async function reserve(options: ClientOptions, n: number): Promise<string | undefined> {
   const { expiringShare, ledger, name, partner, partnerKey: key, random, stationIds } = options;
   const isLeftToExpire = random.next() < expiringShare;

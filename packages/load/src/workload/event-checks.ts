@@ -2,6 +2,10 @@ import type { EventRecord } from "@bikeshare/contract";
 import type { Findings } from "./findings.ts";
 import type { Item } from "./lists.ts";
 
+/*
+ * Checks of a partner's list of events after a workload, for verify.ts. Events are given in the list's order, oldest first.
+ */
+
 /** The event of each resource's beginning. */
 const BEGINNINGS: Readonly<Record<string, string>> = { ride: "ride.started", reservation: "reservation.created" };
 
@@ -45,10 +49,10 @@ export function checkWalk(events: readonly EventRecord[], total: number, { expec
 
 /** Expects offline and online to alternate for each station. */
 export function checkStationEdges(events: readonly EventRecord[], { expect }: Findings): void {
-  const last = new Map<string, string>();
+  const lastEvents = new Map<string, string>();
   for (const { event, data } of events) {
     if (!event.startsWith("station.")) continue;
-    expect(last.get(data.id) !== event, () => `station ${data.id}: ${event} twice in a row`);
-    last.set(data.id, event);
+    expect(lastEvents.get(data.id) !== event, () => `station ${data.id}: ${event} twice in a row`);
+    lastEvents.set(data.id, event);
   }
 }

@@ -21,7 +21,9 @@ interface AcknowledgedReservation {
  * result. So the ledger is complete when the workload has stopped.
  */
 export interface Ledger {
+  /** By the ride's id. */
   readonly rides: Map<string, AcknowledgedRide>;
+  /** By the reservation's id. */
   readonly reservations: Map<string, AcknowledgedReservation>;
   /** Answers that are wrong while the service works, or contradict earlier ones, one text each. */
   readonly failures: string[];

@@ -1,7 +1,10 @@
 import { type EventRecord, eventRecord } from "@bikeshare/contract";
 import { createHttpClient } from "../http/client.ts";
 
-/* Reads whole lists of the service, which verify.ts compares with what it acknowledged to the clients of a workload. */
+/*
+ * Reads whole lists of the service. verify.ts compares them with what the service has acknowledged to the clients of a
+ * workload.
+ */
 
 /** An item of a list, by the names of its fields. */
 export type Item = Readonly<Record<string, unknown>>;
@@ -16,11 +19,11 @@ interface Page {
 export async function walk(base: string, key: string, path: string): Promise<Item[]> {
   const items: Item[] = [];
   const separator = path.includes("?") ? "&" : "?";
-  for (let cursor = ""; ;) {
-    const page = await readPage(base, key, `${path}${separator}limit=200${cursor}`);
+  for (let cursorParameter = ""; ;) {
+    const page = await readPage(base, key, `${path}${separator}limit=200${cursorParameter}`);
     items.push(...page.data);
     if (page.next_cursor === undefined) return items;
-    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
+    cursorParameter = `&cursor=${encodeURIComponent(page.next_cursor)}`;
   }
 }
 

@@ -6,7 +6,10 @@ import { createFindings, type Findings } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 import { countEvents, type Item, walk, walkEvents } from "./lists.ts";
 
-/* Checks after a workload that the service has kept its promises. The ledger has what it acknowledged to the clients. */
+/*
+ * Checks after a workload that the service has kept its promises. The ledger has what the service acknowledged to the
+ * clients.
+ */
 
 /** What the verification compares. */
 export interface VerifyOptions {
@@ -51,8 +54,10 @@ export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadRe
     findings.expect(false, () => each);
   }
   const until = performance.now() + arriveWithinMs;
-  const [firstKey = ""] = partnerKeys;
+  // First, because reservations that are still active change the lists that are read next.
   await untilNoneActive(base, partnerKeys, until);
+  // All partners see the same rides.
+  const [firstKey = ""] = partnerKeys;
   const rides = await walk(base, firstKey, "/v1/rides");
   compareRides(ledger, rides, findings);
   let allEvents = 0;
@@ -68,7 +73,7 @@ export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadRe
     checkStationEdges(events, findings);
     if (receipts !== undefined) compareDeliveries(events, receipts, partner, findings);
   }
-  const receipts = partnerKeys.flatMap((_, partner) => [...(receiver?.ledger.receipts(partner).values() ?? [])]);
+  const allReceipts = partnerKeys.flatMap((_, partner) => [...(receiver?.ledger.receipts(partner).values() ?? [])]);
   // The clients have ended, so nothing else uses the ledger's connections.
   ledger.requests.close();
   return {
@@ -76,9 +81,9 @@ export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadRe
     rides: rides.length,
     reservations: ledger.reservations.size,
     events: allEvents,
-    repeated: receipts.filter(({ times }) => times > 1).length,
-    receipts: receipts.reduce((sum, { times }) => sum + times, 0),
-    delaysMs: receipts.map(({ delayMs }) => delayMs).toSorted((a, b) => a - b),
+    repeated: allReceipts.filter(({ times }) => times > 1).length,
+    receipts: allReceipts.reduce((sum, { times }) => sum + times, 0),
+    delaysMs: allReceipts.map(({ delayMs }) => delayMs).toSorted((a, b) => a - b),
   };
 }
 
