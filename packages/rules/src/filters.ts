@@ -8,8 +8,8 @@ export type Filter<Field extends string = string> = readonly [
 ];
 
 /**
- * The filters of these lists, by the parameter's name. A position, such as `after` of events, is not a filter. Deliveries
- * and exports have filters of their own.
+ * The filters of these lists, by the parameter's name. The service makes SQL conditions of them, and the SDK's fake compares
+ * items in memory. A position, such as `after` of events, is not a filter. Deliveries and exports have filters of their own.
  */
 export const listFilters = {
   stations: {

@@ -1,6 +1,11 @@
 import { IDEMPOTENCY_KEY_HOURS } from "@bikeshare/contract/pure";
 import { serviceError } from "./service-error.ts";
 
+/*
+ * Rules of `Idempotency-Key`. A repeated request gets the stored response of the first one. It counts as the same request
+ * only if both bodies are equal JSON.
+ */
+
 /** Returns the instant before which stored responses to an `Idempotency-Key` are no longer kept. */
 export function forgottenBefore(now: number): Date {
   return new Date(now - IDEMPOTENCY_KEY_HOURS * 3_600_000);

@@ -1,3 +1,7 @@
+/*
+ * The rules that the service and the SDK's fake of it share. The fake runs in browsers too, so nothing here does I/O or needs
+ * Node. The exports include what the rules use of the contract: its limits, errors and messages.
+ */
 export * from "@bikeshare/contract/pure";
 export * from "./bike.ts";
 export * from "./filters.ts";

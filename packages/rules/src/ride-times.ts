@@ -66,7 +66,8 @@ export function isIssue(stored: StoredTime | RideTimesIssue): stored is RideTime
 }
 
 /**
- * Tells whether `given` may have been stored as `stored`: `storedTime` replaces a time in the near future by the present.
+ * Tells whether a later time, `given`, may have been stored as `stored`: `storedTime` replaces a time in the near future by
+ * the present. A repeated command gives the same time again, and must agree with what the first one stored.
  */
 export function mayBeStoredAs(stored: Date, given: Date): boolean {
   return given > stored && given.getTime() - stored.getTime() <= CLOCK_TOLERANCE_MS;

@@ -68,7 +68,7 @@ function lengthOf(step: HistoryStepLength): number {
   return Number(days ?? 0) * DAY_MS + Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS;
 }
 
-/** Returns the bounds of all steps that overlap with the time from `from` to `to`. */
+/** Returns the bounds of all steps that overlap with the time from `from` to `to`. Each day begins a new step. */
 function boundsOf(from: number, to: number, length: number, timeZone: string): number[] {
   const bounds: number[] = [];
   const zone = openZone(timeZone);
@@ -220,6 +220,7 @@ export function foldHistory(bounds: readonly number[]): HistoryFold {
     let at = Math.max(state.at, bounds[0] ?? Infinity);
     while (current < steps.length && at < end) {
       const until = bounds[current + 1] ?? Infinity;
+      // A step that ended before the state began is passed over.
       if (at < until) {
         addTo(steps[current], state, Math.min(end, until) - at);
         at = Math.min(end, until);
