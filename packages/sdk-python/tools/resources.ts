@@ -144,12 +144,13 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
   const itemReference = resolve(answer)?.properties?.["data"]?.items?.$ref;
   const body = requestBody?.content["application/json"]?.schema;
   const fields = body ? (resolve(body) ?? {}) : {};
-  const inline = (): never => {
+  // An argument may be a reference to a named object, but has no class for an object that is written in its place.
+  const refuseNameless = (): never => {
     throw new Error(`${operationId} takes an object without a name`);
   };
   const argument = (name: string, schema: Schema, isRequired: boolean): Argument => ({
     name,
-    type: typeOf(schema, inline),
+    type: typeOf(schema, refuseNameless),
     isRequired,
   });
   const query = parameters.filter((parameter) => parameter.in === "query");

@@ -1,4 +1,8 @@
-"""Carries out calls with `httpx.AsyncClient`, for tasks of asyncio or trio."""
+"""Carries out calls with `httpx.AsyncClient`, for tasks of asyncio or trio.
+
+A call is a generator of `_core.call`. It yields effects: a request to send, a wait, or the need for the key. The driver here
+performs each effect and sends its outcome into the generator. `_sync` does the same for threads.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +72,8 @@ class AsyncDriver:
                     return cast(Result, stop.value)
                 answer = await self._perform(effect)
         finally:
+            # When an effect raises, such as a cancellation, the call has not ended yet. This lets it leave the queue of the
+            # rate limiter.
             flow.close()
 
     async def close(self) -> None:
@@ -207,7 +213,7 @@ class AsyncList(Generic[Item]):
 
     async def first_page(self) -> Page[Item]:
         """Fetches the first page as the service returns it."""
-        page, _ = await self._driver.run(self._start.fetch(self._start.start, False))
+        page, _ = await self._driver.run(self._start.fetch(self._start.start, is_iteration=False))
         return page
 
     def __aiter__(self) -> AsyncListIterator[Item]:

@@ -1,4 +1,8 @@
-"""Carries out calls with `httpx.Client`, for threads."""
+"""Carries out calls with `httpx.Client`, for threads.
+
+A call is a generator of `_core.call`. It yields effects: a request to send, a wait, or the need for the key. The driver here
+performs each effect and sends its outcome into the generator. `_async` does the same for tasks.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +57,7 @@ class SyncDriver:
         # Waits and connections that `close` ends.
         self._waiting: set[threading.Event] = set()
         self._sockets: set[socket.socket] = set()
+        # Guards both, so that `close` also ends those that begin while it runs.
         self._lock = threading.Lock()
         # Its `end` is the time at which the request of the current thread times out.
         self._request = threading.local()
@@ -68,6 +73,7 @@ class SyncDriver:
                     return cast(Result, stop.value)
                 answer = self._perform(effect)
         finally:
+            # When an effect raises, the call has not ended yet. This lets it leave the queue of the rate limiter.
             flow.close()
 
     def close(self) -> None:
@@ -304,7 +310,7 @@ class List(Generic[Item]):
 
     def first_page(self) -> Page[Item]:
         """Fetches the first page as the service returns it."""
-        page, _ = self._driver.run(self._start.fetch(self._start.start, False))
+        page, _ = self._driver.run(self._start.fetch(self._start.start, is_iteration=False))
         return page
 
     def __iter__(self) -> ListIterator[Item]:

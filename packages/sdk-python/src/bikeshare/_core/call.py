@@ -1,4 +1,8 @@
-"""A call: waits for the rate limit, sends the request, and sends it again while that may help."""
+"""A call: waits for the rate limit, sends the request, and sends it again while that may help.
+
+A call is a generator (`Flow`). It yields effects, such as `Send` or `Wait`; the client's driver performs each and sends its
+outcome back. `_send_in_turn` waits for the rate limit, `_send_once` makes one attempt, `_delay_after` decides on another.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +70,9 @@ class Shared:
         return self.closing.is_closed
 
     def with_own_rate_limit(self) -> Shared:
-        """Returns a copy with a separate rate limit and retry budget, for calls that count towards another limit."""
+        """Returns a copy with a separate rate limit and retry budget, for calls that count towards another limit, such as
+        those that control a sandbox.
+        """
         limiter = RateLimiter(self.platform.now, self.create_wakeup)
         return replace(self, rate_limiter=limiter, retry_budget=RetryBudget())
 
@@ -173,6 +179,7 @@ def _idempotency_key(shared: Shared, request: ApiRequest, options: RequestOption
 def _send_in_turn(this: _Call) -> Flow[Reply | BikeShareError]:
     """Sends a request as soon as the rate limit allows it."""
     limiter = this.shared.rate_limiter
+    # A request to an open endpoint needs no key, so it counts towards no key's limit.
     if this.request.route.is_open:
         return (yield from _send_once(this))
     ticket = limiter.join()
@@ -181,6 +188,7 @@ def _send_in_turn(this: _Call) -> Flow[Reply | BikeShareError]:
             seconds = limiter.admit(ticket)
             if seconds <= 0:
                 break
+            # The length of an infinite wait is not known: it ends when the limiter wakes this request.
             if math.isfinite(seconds):
                 _announce_wait(this, seconds)
             yield from this.wait(seconds, ticket.wakeup)
@@ -219,6 +227,7 @@ def _delay_after(this: _Call, error: BikeShareError) -> float:
     if this.attempts > this.limits.max_retries or not is_retryable(error) or delay >= this.left():
         raise error
     # A 429 means that nothing was done, and it costs the service almost nothing. So its retry is safe and takes no token.
+    # After any other failure, a request with `is_once` could have its effect twice.
     if not is_rejected and (this.request.route.is_once or not shared.retry_budget.spend()):
         raise error
     return delay
@@ -252,6 +261,7 @@ def _send_once(this: _Call) -> Flow[Reply | BikeShareError]:
         return _read(this, answer, shared.platform.now() - started, _redactor(key))
     failed = cast(Failed, answer)
     if failed.is_timeout:
+        # The request had less than its usual timeout, because the call's deadline came first.
         if seconds < this.limits.timeout or this.left() <= 0:
             raise this.deadline_error()
         return this.timeout_error(f"no response within {_seconds(seconds)}")

@@ -1,4 +1,9 @@
-"""Walks lists: finds where the next page begins, and remembers how far a caller has read."""
+"""Walks lists: finds where the next page begins, and remembers how far a caller has read.
+
+There are three kinds of lists. Most go on by the service's cursor, or by page numbers if the caller began with one. The list
+of events is resumed by the id of the last event (`ListStart.after`). A followed list (`changes_since()`) ends with a
+checkpoint, from which the next call goes on (`Position.since`).
+"""
 
 from __future__ import annotations
 
@@ -165,6 +170,7 @@ def _query_at(position: Position, filters: Mapping[str, object], is_iteration: b
         size = max(MAX_PAGE_SIZE if size is None else size, position.offset)
     since: dict[str, object] = {}
     if position.since is not None:
+        # The first walk has no checkpoint. It reads all items, as those that were updated since the beginning.
         since = {"changes_since": position.since} if position.since else {"updated_since": BEGINNING}
     # A page number is only valid with the page size of the first page.
     limit = position.limit if position.page else size
@@ -194,6 +200,7 @@ def _next_position(
     # Without a checkpoint the program could not continue from here.
     if asked.since is not None and not cursor and not body.get("checkpoint"):
         raise wrong_field("checkpoint")
+    # A page that was asked for without a cursor has a number.
     if not asked.cursor and not is_by_changes:
         page, total_pages, asked_page = body.get("page"), body.get("total_pages", 0), asked.page or 1
         if page != asked_page:
@@ -202,6 +209,7 @@ def _next_position(
             raise wrong_field("total_pages")
         if asked.page:
             return Position(page=asked_page + 1, limit=asked.limit) if total_pages > asked_page else None
+        # The first page of a walk by cursor.
         if total_pages > 1 and not cursor:
             raise wrong_field("next_cursor")
     return Position(cursor=cursor, since=asked.since) if cursor else None
@@ -274,13 +282,9 @@ class Walk(Generic[Item]):
 
     def checkpoint(self) -> str | None:
         """Returns the position after the last returned item; None when the iteration is finished."""
-        after, start = self._list.after, self._list.start
-        if after is not None:
-            # "now" is not returned after the first request, because a saved "now" would mean a later instant. If there was
-            # no event yet, the next iteration begins with the oldest.
-            begun = after if self._next or after != "now" else None
-            return self._last_id or self._end or begun or None
-        is_followed = start.since is not None
+        if self._list.after is not None:
+            return self._checkpoint_by_id(self._list.after)
+        is_followed = self._list.start.since is not None
         # In a followed list an item that changes again moves to the end. An offset into the page could then skip items,
         # so the whole page is returned again.
         begun_page = (
@@ -289,9 +293,19 @@ class Walk(Generic[Item]):
         here = begun_page if self.has_items() else self._next
         if here is None:
             return self._end
+        # On the first page of a followed list: the checkpoint from which the walk began.
         if is_followed and not here.cursor:
             return here.since or None
         return format_position(here)
+
+    def _checkpoint_by_id(self, after: str) -> str | None:
+        """Returns the id after which a later walk goes on: that of the last returned item, or without items that of the
+        service's checkpoint, or the one from which this walk began.
+        """
+        # "now" is not returned after the first request, because a saved "now" would mean a later instant. If there was no
+        # event yet, the next iteration begins with the oldest.
+        begun = after if self._next or after != "now" else None
+        return self._last_id or self._end or begun or None
 
 
 def _id_of(item: object) -> str | None:
