@@ -90,6 +90,7 @@ const CLIENT_OPTIONS = [
  * @throws UsageError that names the option. It never contains a key
  */
 export function readOptions(options: ClientOptions & { readonly [PLATFORM]?: Platform }): Settings {
+  // Tests pass a platform of their own, with a clock that they move.
   const { apiKey, baseUrl, [PLATFORM]: platform = globalThis } = options;
   rejectUnknown(options, CLIENT_OPTIONS);
   if (typeof apiKey !== "function") requireHeaderValue("apiKey", apiKey);

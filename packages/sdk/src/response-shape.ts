@@ -1,4 +1,7 @@
-/** The expected shape of a response, or of a part of a response. */
+/**
+ * The expected shape of a response, or of a part of a response. Shapes are generated from the contract, and validate.ts
+ * compares responses with them.
+ */
 export type ResponseShape =
   | "string"
   /** RFC 3339 in UTC. */

@@ -94,6 +94,7 @@ export class SandboxClient extends BikeShare {
 function createSandbox(clientOptions: ClientOptions): Sandbox {
   // A separate API object, because these requests have their own rate limit.
   const api = createApi(clientOptions);
+  // Only the timeouts and the platform of these settings are used, for the waits below.
   const settings = readOptions(clientOptions);
   const { show, reset, trigger, scenario, clock, advance, addFault, endFaults, setWebhookFaults } = sandboxRoutes;
   const sandbox: Sandbox = {

@@ -1,3 +1,5 @@
+/* `@bikeshare/sdk/testing`: a fake of the service in memory, for tests of programs that use the service. */
+
 export type { AlertFields } from "./testing/alerts.ts";
 export type { FakeKeyInput } from "./testing/access.ts";
 export type { Clock, EventFields, FakePartner } from "./testing/city.ts";

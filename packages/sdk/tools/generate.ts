@@ -6,6 +6,8 @@ import { responseShapesFile, responseShapesText } from "./response-shapes.ts";
 import { routesFile, routesText, sandboxRoutesFile, sandboxRoutesText } from "./routes.ts";
 import { sandboxNamesFile, sandboxNamesText } from "./sandbox-names.ts";
 
+/* Writes all generated files of this package. Run it after a change of the contract. */
+
 for (const { url, text } of jsonTypeFiles()) writeFileSync(url, text);
 writeFileSync(routesFile, routesText());
 writeFileSync(sandboxRoutesFile, sandboxRoutesText());

@@ -4,7 +4,10 @@ import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { runProgram } from "./program.ts";
 
+/* The entry point of the command line `bikeshare-sdk`: gives the program what it uses of the process. */
+
 const stopping = new AbortController();
+// Once, so that a second signal ends a process that does not stop.
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
 // When the reader of the output stops early, as `head` does, the pipe closes. This is not an error.
 process.stdout.on("error", () => process.exit());

@@ -3,6 +3,7 @@ import type { ApiResponse } from "./attempt.ts";
 /** A started call: a promise of its data. `withResponse()` returns the data together with the response. */
 export class ApiPromise<Data> implements Promise<Data> {
   readonly #response: Promise<ApiResponse<Data>>;
+  // Only the type `Promise` requires it. It is never set.
   declare readonly [Symbol.toStringTag]: string;
 
   /** @internal */

@@ -40,6 +40,7 @@ export function queryAt(
 ): Query {
   // At least `offset`: otherwise the page would lack the last item that the caller has got.
   const size = isIteration ? Math.max(filters.limit ?? MAX_PAGE_SIZE, offset) : filters.limit;
+  // The first walk of a followed list has no checkpoint. It reads all items, as those that were updated since the beginning.
   const from = { changes_since: since || undefined, updated_since: since === "" ? BEGINNING : undefined };
   return { ...filters, ...(since !== undefined && from), cursor, page, limit: page ? limit : size };
 }
@@ -66,12 +67,14 @@ export function nextPosition(
   const { since } = asked;
   // The last page of a followed list must have a checkpoint, or the caller could not continue later.
   if (since !== undefined && !cursor && !response.checkpoint) throw wrongField("checkpoint");
+  // A page that was asked for without a cursor has a number.
   if (!asked.cursor && !isByChanges) {
     const { page: askedPage = 1, limit } = asked;
     if (page !== askedPage) throw wrongField("page");
     // Not written as `<`, so that a total that is not a number fails too.
     if (!(totalPages >= askedPage)) throw wrongField("total_pages");
     if (asked.page) return totalPages > askedPage ? { page: askedPage + 1, limit } : undefined;
+    // The first page of a walk by cursor.
     if (totalPages > 1 && !cursor) throw wrongField("next_cursor");
   }
   return cursor ? { cursor, since } : undefined;
@@ -177,6 +180,7 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
       const begun = isFollowed ? position : { ...position, offset, lastId };
       const here = offset < items.length ? begun : next;
       if (!here) return end;
+      // On the first page of a followed list: the checkpoint from which the walk began.
       return isFollowed && !here.cursor ? here.since || undefined : JSON.stringify(here);
     },
     [Symbol.asyncIterator]() {

@@ -75,6 +75,7 @@ function delayAfter(call: Call, error: BikeShareError): number {
   // If the delay would end after the deadline, the error is thrown now.
   if (attempts > maxRetries || !isRetryable(error) || endsAfterDeadline(call, delayMs)) throw error;
   // A 429 means that nothing was done, and it costs the service almost nothing. So its retry is safe and takes no token.
+  // After any other failure, a request of the kind `once` could have its effect twice.
   if (!isRateLimited && (call.route[2] === "once" || !retryBudget.spend())) throw error;
   return delayMs;
 }

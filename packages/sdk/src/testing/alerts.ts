@@ -3,6 +3,12 @@ import { type City, instant, recordEvent } from "./city.ts";
 import { blank } from "./contract.generated.ts";
 import { timeOfChange } from "./rules.ts";
 
+/*
+ * The alerts to riders of a fake. A closure is the alert with which a station is taken offline; `city.closures` has its
+ * station. The event of a change is sorted by its time, so each change of an alert is later than the one before
+ * (`timeOfChange` with `true`).
+ */
+
 /** The fields of an alert. Omitted fields of a new alert get defaults; those of an open alert stay as they were. */
 export type AlertFields = Partial<Alert> & Pick<Alert, "id">;
 
@@ -20,7 +26,7 @@ export function openAlert(city: City, fields: AlertFields): void {
 /** Ends an alert, unless it has ended. @param at when the alert's times were over; default: it is ended now */
 export function endAlert(city: City, id: string, at?: number): void {
   const alert = city.alerts.get(id);
-  if (alert?.ended_at !== null) return;
+  if (alert === undefined || alert.ended_at !== null) return;
   const updated = Date.parse(alert.updated_at);
   const ended_at = instant(at === undefined ? timeOfChange(city.now(), updated, true) : Math.max(at, updated));
   const ended = { ...alert, ended_at, updated_at: ended_at };

@@ -1,3 +1,5 @@
+/* How a fake answers `changes_since`: it gives each change of an item a position, and lists the items after a position. */
+
 /** An item as it was last seen in a list, and the position of its last change. */
 interface SeenItem {
   readonly json: string;

@@ -68,11 +68,10 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
   const last = found.at(-1);
   const data = found.map(({ item }) => item);
   if (request.kind === "page") return { data, ...numbers };
-  // The checkpoint for a list that begins with this page; null: this list ends without one.
-  const begun = () =>
+  const takeCheckpoint = () =>
     selection["updated_since"] === undefined ? null : (changes?.observe(`${owner} ${name}`, items).newest ?? null);
-  const carried = request.kind === "cursor" ? (request.after[2] ?? null) : undefined;
-  const checkpoint = carried === undefined ? begun() : carried;
+  // The first page takes the checkpoint, and cursors carry it to the last page. Null: the list ends without one.
+  const checkpoint = request.kind === "cursor" ? (request.after[2] ?? null) : takeCheckpoint();
   const hasNext = entries.length > limit && last !== undefined;
   return {
     data,

@@ -207,6 +207,7 @@ function eventsFor({ city, key }: Asked): EventRecord[] {
 /** Returns the list of events, in the order in which they were recorded, after the event in the parameter `after`. */
 function eventListing(asked: Asked): Listing<EventRecord> {
   const { city, key, query } = asked;
+  // Lists are sorted by texts, so the numbers are padded to one length.
   const positions = new Map(city.events.map(({ shown }, index) => [shown, String(index).padStart(12, "0")]));
   return {
     name: "events",

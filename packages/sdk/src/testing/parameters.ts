@@ -72,6 +72,7 @@ export function readBody(body: unknown, fields: Fields): Values {
   const issues = issuesByName(fields, (name, { kind, isRequired }) => {
     const value: unknown = values[name];
     if (value === undefined && !isRequired) return [];
+    // A list of possible values has only texts.
     const isText = typeof kind === "string" || "length" in kind;
     const type = value === undefined ? issueText("missing") : typeIssue(isText ? "a string" : "a number", value);
     if (type === undefined) return issuesOf(kind, values[name] ?? "");

@@ -120,6 +120,7 @@ export function createFetch(requests: Requests, baseUrl: string): FakeFetch {
     const { status } = answer;
     const body = method === "HEAD" || BODILESS.includes(status) ? null : answer.body;
     const response = new Response(body, { status, headers: answer.headers });
+    // The constructor cannot set the address, which the response of a real `fetch` has.
     Object.defineProperty(response, "url", { value: request.url });
     return response;
   };

@@ -120,6 +120,7 @@ export function flowsOf(city: City, query: Values): FlowList {
       const next_cursor = encodeCursor(scope, [last.start_station_id, last.end_station_id] as const);
       return { from, to, time_zone: TIME_ZONE, summed_to: instant(city.now()), data, left_out, next_cursor };
     }
+    // Few rides between two stations could reveal a person, so they are only counted.
     if (flow.rides >= MIN_FLOW_RIDES) data.push(flow);
     else {
       left_out.pairs++;

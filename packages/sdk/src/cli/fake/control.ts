@@ -34,6 +34,7 @@ export interface ControlOptions {
 export function createControl(fake: FakeBikeShare, options: ControlOptions): NonNullable<ListenOptions["instead"]> {
   const routes = routesOf(fake, options);
   return async ({ method, url: { pathname }, body }) => {
+    // Undefined: the fake answers the request itself.
     if (pathname !== PREFIX && !pathname.startsWith(`${PREFIX}/`)) return undefined;
     const headers = { "content-type": "application/json" };
     const answer = (status: number, value: unknown) => ({ status, headers, body: `${JSON.stringify(value)}\n` });
@@ -52,6 +53,7 @@ export function createControl(fake: FakeBikeShare, options: ControlOptions): Non
 function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
   const { operator } = fake;
   const scripts = new Set<Script>();
+  /** `blank` has an empty value for each field of a resource. */
   const fieldsOf = (resource: keyof typeof blank) => Object.keys(blank[resource]);
   /** Makes a control request that takes a body with these fields. */
   const control = (fields: readonly string[], run: Control["run"]): Control => ({ fields, run });

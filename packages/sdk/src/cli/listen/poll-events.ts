@@ -98,7 +98,9 @@ async function lastEventBefore(client: BikeShare, time: number, signal: AbortSig
     const { data } = await pageAt(middle);
     const earlier = data.filter(({ occurred_at }) => Date.parse(occurred_at) < time);
     found = earlier.at(-1)?.id ?? found;
-    if (data.length > 0 && earlier.length === data.length) low = middle + 1;
+    const areAllEarlier = data.length > 0 && earlier.length === data.length;
+    if (areAllEarlier) low = middle + 1;
+    // The time is in the middle of this page.
     else if (earlier.length > 0) break;
     else high = middle - 1;
   }
