@@ -4,6 +4,11 @@ import type { RideUnderWay } from "./history.ts";
 import type { Command, ObservedCity } from "./operator-client.ts";
 import { createRandom } from "./random.ts";
 
+/*
+ * The beginning of a simulation: creates in the service the stations and bikes that it lacks, ends the rides that an
+ * interrupted run left, and tells the simulated life where each bike is.
+ */
+
 /** The city that is created, and how its commands are sent. */
 export interface BootstrapOptions {
   readonly city: City;
@@ -64,7 +69,7 @@ export function describeCity(
  * everything is created. Resolves when the service has acknowledged everything.
  */
 export async function bootstrapCity(options: BootstrapOptions, observed: ObservedCity | undefined): Promise<void> {
-  const { city, seed, life, time, send, flush, underWay = [], clock } = options;
+  const { city, seed, send, flush, underWay = [] } = options;
   const random = createRandom(seed);
   const initialStations = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
   const described = describeCity(city, initialStations);
@@ -72,10 +77,24 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
   // The stations must exist before the bikes that refer to them.
   await flush();
   for (const command of described.bikes) if (observed?.bikes.has(command.subjectId) !== true) send(command);
-  const seen = new Set(observed?.rides.map(({ id }) => id));
-  const going = underWay.filter(({ id }) => seen.has(id));
+  // A ride of the history goes on, unless it has ended in the service meanwhile.
+  const observedRides = new Set(observed?.rides.map(({ id }) => id));
+  const going = underWay.filter(({ id }) => observedRides.has(id));
   endLeftoverRides(options, observed, new Set(going.map(({ id }) => id)));
   await flush();
+  beginLife(options, observed, going, initialStations);
+}
+
+/**
+ * Tells the simulated life which stations are offline, which rides go on, and where the other bikes are.
+ * @param initialStations the stations of bikes that the service did not have
+ */
+function beginLife(
+  { city, life, time, clock }: BootstrapOptions,
+  observed: ObservedCity | undefined,
+  going: readonly RideUnderWay[],
+  initialStations: ReadonlyMap<CityBike, CityStation>,
+): void {
   const stationById = new Map(city.stations.map((station) => [station.id, station]));
   // `observed` read the bikes before the rides, so a bike that it shows as available may be on a ride.
   const taken = new Set(observed?.rides.map((ride) => ride.bike_id));
