@@ -32,7 +32,7 @@ export interface FastifyReceiverOptions extends ReceiverOptions {
   readonly path?: string | undefined;
 }
 
-/** A body that nothing has read yet. */
+/** A body that nothing has read yet. The class tells it from a body that another parser has read. */
 class UnreadBody {
   readonly stream: NodeStream;
   constructor(stream: NodeStream) {

@@ -52,6 +52,8 @@ function byteLength(body: string | Uint8Array): number {
   return typeof body === "string" ? new TextEncoder().encode(body).length : body.length;
 }
 
+const events = ["data", "end", "error", "close"] as const;
+
 /** Reads a stream into memory. A stream that is too large is paused, not destroyed, so that the request can be answered. */
 function readStream(stream: NodeStream, maxBytes: number): Promise<Uint8Array | TooLarge> {
   const body = createBodyBuffer(maxBytes);
@@ -79,5 +81,3 @@ function readStream(stream: NodeStream, maxBytes: number): Promise<Uint8Array | 
     else stream.resume();
   });
 }
-
-const events = ["data", "end", "error", "close"] as const;

@@ -4,6 +4,8 @@ import type { Secrets } from "./secret.ts";
 import { sign, SIGNATURE_HEADER } from "./signature.ts";
 import { type Clock, type DeliveryOf, systemClock } from "./verify.ts";
 
+/* `@bikeshare/webhooks/testing`: signed example deliveries, for the tests of a receiver. */
+
 type KnownName = KnownDelivery["event"];
 
 /** A secret in the service's form, for tests only. */

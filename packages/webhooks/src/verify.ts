@@ -54,6 +54,7 @@ export async function verify(
   requireRecent(now - Number(time), toleranceSeconds);
   const content = signedContent(time, body);
   const expected = await Promise.all(keys.map((key) => hmacHex(key, content)));
+  // The signed content is the time, a dot and the body.
   const received = content.subarray(time.length + 1);
   if (!hasMatch(signatures, expected)) {
     throw new WebhookVerificationError(

@@ -1,4 +1,5 @@
-"""Makes vectors.json with Python's own hmac, so that the vectors do not depend on the code that they test.
+"""Makes vectors.json: headers and bodies that a verifier of deliveries must accept, and others that it must reject. Made
+with Python's own hmac, so that they do not depend on the code that they test.
 
     python3 tools/make_vectors.py > vectors.json && oxfmt vectors.json
 """

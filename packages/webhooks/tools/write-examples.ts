@@ -1,4 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { examplesFile, examplesText } from "./examples.ts";
 
+/* Writes the generated file of example deliveries. */
+
 writeFileSync(examplesFile, examplesText());
