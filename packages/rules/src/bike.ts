@@ -19,7 +19,7 @@ export interface BikeView<ReportedState extends string = string> {
 /** Returns a bike's state as partners see it. It has no location during a ride, because that would be the rider's. */
 export function viewOf<ReportedState extends string>(facts: BikeFacts<ReportedState>): BikeView<ReportedState> {
   if (facts.ride_id !== null) return { vehicle_state: "on_trip", station_id: null, lat: null, lon: null };
-  // A reserved bike that is reported as broken or missing shows that: the rider cannot use it.
+  // A reserved bike that is reported as broken or missing is shown so, because the rider cannot use it.
   const isHeld = facts.reservation_id !== null && facts.reported_state === "available";
   return {
     vehicle_state: isHeld ? "reserved" : facts.reported_state,

@@ -35,11 +35,11 @@ export interface StationSigns {
 /**
  * Returns the state of a station that a feed describes. It depends on the signs only, not on the state before, with two
  * exceptions: `removed` is final, and a station that the operator took offline stays offline until the operator ends that.
- * @param held the station's present state; undefined for a new station
+ * @param present the station's present state; undefined for a new station
  */
-export function stationState(held: StationState | undefined, signs: StationSigns): StationState {
-  if (held?.status === "removed") return { status: "removed", offline_reason: held.offline_reason };
-  if (held?.offline_reason === "operator") return { status: "offline", offline_reason: "operator" };
+export function stationState(present: StationState | undefined, signs: StationSigns): StationState {
+  if (present?.status === "removed") return { status: "removed", offline_reason: present.offline_reason };
+  if (present?.offline_reason === "operator") return { status: "offline", offline_reason: "operator" };
   if (signs.absent_snapshots >= ABSENT_SNAPSHOTS_UNTIL_OFFLINE) {
     return { status: "offline", offline_reason: "removed_from_source" };
   }

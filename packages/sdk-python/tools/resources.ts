@@ -144,7 +144,7 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
   const itemReference = resolve(answer)?.properties?.["data"]?.items?.$ref;
   const body = requestBody?.content["application/json"]?.schema;
   const fields = body ? (resolve(body) ?? {}) : {};
-  // An argument may be a reference to a named object, but has no class for an object that is written in its place.
+  // The type of an argument needs a name, and nothing declares one for an object that is described in place.
   const refuseNameless = (): never => {
     throw new Error(`${operationId} takes an object without a name`);
   };

@@ -110,7 +110,7 @@ async function receive(request: IncomingMessage, state: State, keepsArrivals: bo
   const endpoint = Number(request.url?.slice(1));
   try {
     const header = request.headers[SIGNATURE_HEADER.toLowerCase()];
-    // For an unknown endpoint a text that is no secret makes the verification fail.
+    // An unknown endpoint has no secret. The text in its place makes the verification fail.
     const delivery = await verify(body, header, state.secrets[endpoint] ?? "no such endpoint");
     state.ledger.received({ endpoint, receivedAt, ...factsOf(delivery) });
     return 204;

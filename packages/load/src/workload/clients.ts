@@ -72,7 +72,7 @@ export async function runReader(options: ClientOptions): Promise<void> {
   }
 }
 
-/** Starts and ends a ride. @param more further fields of the command to start it @returns whether it took place */
+/** Starts and ends a ride. @param more further fields of the command to start it @returns whether it was started */
 async function ride(options: ClientOptions, id: string, bikeId: string, more: object): Promise<boolean> {
   const { ledger, random, stationIds } = options;
   const startedAt = new Date().toISOString();
@@ -143,8 +143,9 @@ async function endReservation(options: ClientOptions, id: string, n: number): Pr
   const promised = ledger.reservations.get(id);
   if (promised === undefined || promised.end === "left") return;
   if (random.next() < options.fulfilledShare) {
-    const hasRidden = await ride(options, `${name}-ride-${n}`, promised.bikeId, { reservation_id: id });
-    if (hasRidden) promised.end = "fulfilled";
+    // The start of the ride fulfils the reservation, whatever becomes of its end.
+    const hasStarted = await ride(options, `${name}-ride-${n}`, promised.bikeId, { reservation_id: id });
+    if (hasStarted) promised.end = "fulfilled";
     return;
   }
   const path = `/v1/reservations/${id}`;

@@ -5,8 +5,8 @@ import { timeOfChange } from "./rules.ts";
 
 /*
  * The alerts to riders of a fake. A closure is the alert with which a station is taken offline; `city.closures` has its
- * station. The event of a change is sorted by its time, so each change of an alert is later than the one before
- * (`timeOfChange` with `true`).
+ * station. As in the service, a change that happens now is later than the alert's previous change (`timeOfChange` with
+ * `true`).
  */
 
 /** The fields of an alert. Omitted fields of a new alert get defaults; those of an open alert stay as they were. */
