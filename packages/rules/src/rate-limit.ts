@@ -1,6 +1,8 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract/pure";
 import { type ServiceError, serviceError } from "./service-error.ts";
 
+/* The rate limit of keys: how the requests of a key are counted, and how responses report the limit. */
+
 /** The limiter's decision about one request. */
 export interface RateDecision {
   readonly allowed: boolean;

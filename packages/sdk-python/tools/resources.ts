@@ -154,7 +154,7 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
     isRequired,
   });
   const query = parameters.filter((parameter) => parameter.in === "query");
-  const isList = isPage(resolve(answer));
+  const isNumberedList = isPage(resolve(answer));
   const itemType = itemReference === undefined ? undefined : nameOf(itemReference);
   return {
     noun,
@@ -170,9 +170,9 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
     ),
     hasEmptyBody: body !== undefined && Object.keys(fields.properties ?? {}).length === 0,
     isIdempotent: isIdempotent(operation),
-    item: isList ? itemType : undefined,
+    item: isNumberedList ? itemType : undefined,
     result: nameOf(answer.$ref ?? ""),
-    unnumbered: !isList && query.some(({ name }) => name === "cursor") ? itemType : undefined,
+    unnumbered: !isNumberedList && query.some(({ name }) => name === "cursor") ? itemType : undefined,
   };
 }
 
@@ -287,17 +287,22 @@ function callText(endpoint: Endpoint, isAsync: boolean): string {
     ...given.map(parameterText),
     `options: ${options} | None = None`,
   ];
-  const passed = [route, "options", ...(pathArgument ? [`id=${pathArgument.name}`] : [])];
+  // The method first assigns the dictionaries `query` and `body`, unless they are empty, and passes them to the call.
   const dictionaries = Object.entries({ query, body }).filter(([, list]) => list.length > 0);
-  const named = dictionaries.map(([name]) => `${name}=${name}`);
-  const values = [...passed, ...named, ...(hasEmptyBody ? ["body={}"] : [])];
-  const assigned = dictionaries.map(
+  const assignments = dictionaries.map(
     ([name, list]) => `${bracketed(`${name}: dict[str, object] = {`, list.map(entryText), "}", "        ")}\n`,
   );
+  const callArguments = [
+    route,
+    "options",
+    ...(pathArgument ? [`id=${pathArgument.name}`] : []),
+    ...dictionaries.map(([name]) => `${name}=${name}`),
+    ...(hasEmptyBody ? ["body={}"] : []),
+  ];
   const awaited = isAsync ? "await " : "";
   return `${bracketed(`${isAsync ? "async " : ""}def ${snakeCase(verb)}(`, parameters, `) -> ${result}:`, "    ")}
 ${docstring(doc, "        ")}
-${assigned.join("")}${bracketed(`answer = ${awaited}self._api.call(`, values, ")", "        ")}
+${assignments.join("")}${bracketed(`answer = ${awaited}self._api.call(`, callArguments, ")", "        ")}
         return cast("${result}", answer)
 `;
 }

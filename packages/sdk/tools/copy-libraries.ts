@@ -15,7 +15,8 @@ copyPackage("rules", "testing/rules", { index: "testing/rules" });
 
 /**
  * Copies modules of a package, and the modules that they need, into a folder of dist/.
- * @param entries the modules to copy, each with the module of dist/ that exports the copy
+ * @param entries the modules to copy, each with the module of dist/ that exports the copy: `{ index: "webhooks" }` makes
+ *   dist/webhooks.js export everything of dist/webhooks/index.js
  */
 function copyPackage(name: string, folder: string, entries: Readonly<Record<string, string>>): void {
   rmSync(dist + folder, { recursive: true, force: true });
@@ -25,19 +26,21 @@ function copyPackage(name: string, folder: string, entries: Readonly<Record<stri
   for (const [entry, exporter] of Object.entries(entries)) {
     for (const extension of [".js", ".d.ts"]) {
       for (const module of reachable(`${name}/dist/${entry}`, extension)) {
-        const pointing = (_: string, keyword: string, specifier: string) =>
+        const pointToCopy = (_: string, keyword: string, specifier: string) =>
           `${keyword} "./${fileName(resolve(specifier, module))}.js"`;
         writeFileSync(
           `${dist}${folder}/${fileName(module)}${extension}`,
-          read(module, extension).replace(IMPORT, pointing),
+          read(module, extension).replace(IMPORT, pointToCopy),
         );
       }
+      // The compiled exporter imports the other package. It is replaced by one that exports the copy.
       const path = relative(dirname(exporter), `${folder}/${entry}.js`);
       writeFileSync(
         `${dist}${exporter}${extension}`,
         `export * from "${path.startsWith(".") ? path : `./${path}`}";\n`,
       );
     }
+    // The source map belongs to the text that was replaced.
     rmSync(`${dist}${exporter}.js.map`, { force: true });
   }
 }

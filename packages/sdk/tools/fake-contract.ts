@@ -57,7 +57,7 @@ interface Route {
   readonly body?: Schema;
 }
 
-/** The kind of text that each of these schemas of the contract describes. */
+/** The kind of text that each of these schemas of the contract describes. Endpoints share these objects. */
 const kinds = new Map<unknown, TextKind>([
   [pagingQuery.page, "positiveInteger"],
   [pagingQuery.limit, "positiveInteger"],

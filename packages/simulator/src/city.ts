@@ -1,5 +1,10 @@
 import type { Random } from "./random.ts";
 
+/*
+ * A made-up city: its stations and bikes, the distances between them, and how often and how far its people ride. plan.ts
+ * draws the present rides by that, and history.ts the past ones.
+ */
+
 /** A station of a made-up city. */
 export interface CityStation {
   readonly id: string;

@@ -221,6 +221,7 @@ function placesOf(city: City, random: Random): Place[] {
     place.bikes.push(...city.bikes.slice(next, next + count));
     next += count;
   }
+  // The bikes that are left over by chance and by rounding, one for each station in turn.
   for (let index = 0; next < city.bikes.length; index++, next++) {
     const bike = city.bikes[next];
     if (bike !== undefined) places[index % places.length]?.bikes.push(bike);

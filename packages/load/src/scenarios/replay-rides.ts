@@ -26,6 +26,7 @@ export const replayRides: CreateScenario = ({ recorded, operatorKey, idPrefix })
         onAnswer(answer) {
           busyBikes.delete(event.bikeId);
           const name = event.kind === "start" ? "ride.started" : "ride.completed";
+          // The request has one item. Its event counts if the item was done; otherwise its error is returned.
           return readResults(request.endpoint, answer, () => acknowledgedEvents.push(`${name} ${event.rideId}`));
         },
       };

@@ -38,6 +38,7 @@ function creation({ random, world }: ScenarioContext, key: string, id: string, h
     expected: ["201", "409 no_bike_available"],
     onAnswer(answer) {
       if (answer.status === 201) held.push({ id: (JSON.parse(answer.body) as { id: string }).id, key });
+      // Nothing else can be wrong with the answer.
       return undefined;
     },
   };

@@ -103,7 +103,9 @@ async function untilArrived(base: string, key: string, receipts: Receipts | unde
   // -1: there is no earlier count.
   for (let before = -1; ;) {
     const events = await walkEvents(base, key);
-    const isDone = events.length === before && events.every((event) => receipts?.has(nameOf(event)) ?? true);
+    // Without receipts the partner has no endpoint, and nothing is delivered.
+    const areDelivered = receipts === undefined || events.every((event) => receipts.has(nameOf(event)));
+    const isDone = events.length === before && areDelivered;
     if (isDone || performance.now() > until) return events;
     before = events.length;
     await setTimeout(POLL_INTERVAL_MS);

@@ -13,6 +13,8 @@ import type {
 import { createChangeLog } from "./changes.ts";
 import { RecordedStations } from "./history.ts";
 
+/* The data of a fake of the service: what is stored of each resource, and how an event is recorded. */
+
 /** Milliseconds since 1970. */
 export type Clock = () => number;
 

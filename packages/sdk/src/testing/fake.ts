@@ -28,7 +28,7 @@ import { createMemoryRateLimiter, DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT }
 import { createScripts, type Script, type ScriptedAnswer, type ScriptOptions } from "./script.ts";
 import { createTestDelivery, signDelivery, type SignedRequest, TEST_SECRET, type TestDelivery } from "./webhooks.ts";
 
-/** The options of a fake, with the data that it begins with. */
+/** The options of a fake of the service, with the data that it begins with. */
 export interface FakeOptions {
   readonly stations?: readonly StationFields[] | undefined;
   readonly bikes?: readonly BikeFields[] | undefined;

@@ -5,6 +5,8 @@ import { checksum } from "./lists.ts";
 import { type ScriptedAnswer, scriptedAnswer, type Scripts } from "./script.ts";
 import { type Incoming, match, type Parts, serve } from "./service.ts";
 
+/* How requests reach a fake of the service, and are recorded: by its `fetch` in the same process, or over HTTP. */
+
 /** A request that the fake got. */
 export interface SeenRequest {
   /** The operation, such as `GET /v1/rides/:id`; undefined for an unknown path or method. */
