@@ -39,7 +39,7 @@ const RENAMED: Readonly<Record<string, string>> = { Event: "EventRecord", Sandbo
 /** Schemas that need no Python type: the client itself reads errors, and request bodies are arguments of methods. */
 const LEFT_OUT = /^(?:Error|\w+Request|\w+Extension|SandboxReset)$/;
 
-/** The names of sets of values, found by their values. */
+/** The contract's sets of values that have a name, such as `RideStatus`. A schema's enum is recognised by its values. */
 const sets = [...namedSets(), ...sandboxSets];
 const setNames = new Map(sets.map(({ name, values }) => [JSON.stringify(values), name]));
 

@@ -87,7 +87,7 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
 
 /**
  * Tells the simulated life which stations are offline, which rides go on, and where the other bikes are.
- * @param initialStations where each bike is that the service did not have
+ * @param initialStations the station of each bike, for the bikes that the service did not have
  */
 function beginLife(
   { city, life, time, clock }: BootstrapOptions,
