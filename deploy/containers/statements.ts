@@ -1,4 +1,4 @@
-/* Runs SQL of other pages, which operators run by hand, unchanged in the PostgreSQL of compose.yaml. */
+/* Runs SQL that documents tell operators to run by hand, unchanged in the PostgreSQL of compose.yaml. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -52,7 +52,7 @@ export function trySharedLock(file: string): KernelLock | undefined {
   });
 }
 
-/** Waits for a lock. Throws the reason of `signal` when it is aborted. */
+/** Waits for a lock. When `signal` is aborted, throws its reason, or an `AbortError` with the reason as its cause. */
 export async function waitForLock(attempt: () => KernelLock | undefined, signal?: AbortSignal): Promise<KernelLock> {
   for (;;) {
     signal?.throwIfAborted();

@@ -6,7 +6,10 @@ export type ServiceErrorCode = ErrorCode | "secrets_file_mismatch";
 export interface ServiceErrorOptions extends ErrorOptions {
   /** Headers of the response, such as `WWW-Authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The message over HTTP, if the usual message names commands that only operators can run. */
+  /**
+   * The message over HTTP, if it differs from the usual one, which names commands, or lacks the path of the wrong field.
+   * Default: the usual message.
+   */
   readonly httpMessage?: string;
 }
 

@@ -15,7 +15,7 @@ interface PickFieldProps {
 
 /**
  * A field in which the reader chooses several of many items by typing parts of their names. The form cannot be submitted
- * while the typed text matches no item.
+ * while the field holds a text that has not chosen an item, because it matches none or several.
  */
 export function PickField({ label, hint, error, choices = [], chosen, onChange }: PickFieldProps) {
   const list = useId();

@@ -7,8 +7,8 @@ import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } fro
 import { limitOption, listOf, option, readGivenId, textInLanguages, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
-// The commands `alerts`, which tell riders of closures and disturbances. Of a command's result, `--json` prints `object`;
-// people see tables and `notes`.
+// The commands `alerts`, which tell riders of closures and disturbances. Of a command's result, `--json` prints `object`.
+// People see the other properties; without facts, table and text, they see `object`.
 
 /** Maximum rows of the list. Too high: the rows fill memory. */
 const MAX_LIMIT = 10_000;
@@ -67,7 +67,10 @@ function addOpen(alerts: ParentCommand, cli: OpenCli): void {
     });
 }
 
-/** Returns the times of an alert, of which the command gives one, both or none; undefined: they stay as they are. */
+/**
+ * Returns the period of an alert. A start or end that the command leaves out is that of the open alert. Undefined: the
+ * command gives neither, and the periods stay as they are.
+ */
 async function timesOf(
   { db, systemId, clock }: SystemContext,
   id: string,

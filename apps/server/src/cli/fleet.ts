@@ -13,7 +13,7 @@ import { type Columns, type Result, table } from "./output.ts";
 
 /*
  * The commands `stations`, `bikes` and `rides`, which read lists and end rides whose end was never reported. Of a command's
- * result, `--json` prints `object`; people see tables and `notes`.
+ * result, `--json` prints `object`. People see the other properties; without facts, table and text, they see `object`.
  */
 
 /** Maximum rows of a list. Too high: the rows fill memory. Use the API to read everything. */

@@ -25,9 +25,9 @@ import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
 import { localAddress } from "./serve.ts";
 
 /*
- * The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. `careForTables` updates PostgreSQL's
- * statistics after a command has written many rows. Of a command's result, `--json` prints `object`; people see `facts`,
- * texts and `notes`.
+ * The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. `careForTables` updates PostgreSQL's statistics
+ * after a command has written many rows. Of a command's result, `--json` prints `object`. People see the other properties;
+ * without facts, table and text, they see `object`.
  */
 
 const sourceOption = () =>

@@ -33,7 +33,8 @@ import { type Result, table } from "./output.ts";
 
 /*
  * Commands that maintain a deployment: `backup`, `restore`, `migrate`, `distribute`, `secrets`, `forget` and `set-aside`.
- * Of a command's result, `--json` prints `object`; people see `facts`, tables, texts and `notes`.
+ * Of a command's result, `--json` prints `object`. People see the other properties; without facts, table and text, they see
+ * `object`.
  */
 
 const fileArgument = ["<file>", "the backup: a zip archive"] as const;

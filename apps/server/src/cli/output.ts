@@ -2,7 +2,7 @@ import { escapeUnprintable, printable } from "../printable.ts";
 
 /* Prints the results of commands: as text for people, or with `--json` for programs. */
 
-/** The result of a command. `--json` prints `object` alone; people see facts, a table, a text and notes. */
+/** The result of a command. `--json` prints `object` alone; people see the other properties. */
 export interface Result {
   readonly object: object;
   /** Values by name. Default without facts, table and text: the object's properties. */

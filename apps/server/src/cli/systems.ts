@@ -8,8 +8,8 @@ import { addFactOptions, describedJson, optionOf, readFactOptions } from "./fact
 import { readValue } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-// The commands `systems`. Facts are what GBFS publishes of a system. Of a command's result, `--json` prints `object`;
-// people see `facts`, tables and `notes`.
+// The commands `systems`. Facts are what GBFS publishes of a system. Of a command's result, `--json` prints `object`.
+// People see the other properties; without facts, table and text, they see `object`.
 
 /** Registers `systems create`, `set`, `show` and `list`. */
 export function registerSystems(program: ParentCommand, cli: OpenCli): void {

@@ -38,8 +38,8 @@ import {
 } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-// The commands `webhooks` about deliveries. Of a command's result, `--json` prints `object`; people see `facts`, tables,
-// texts and `notes`.
+// The commands `webhooks` about deliveries. Of a command's result, `--json` prints `object`. People see the other
+// properties; without facts, table and text, they see `object`.
 
 /** Registers `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {
@@ -302,7 +302,7 @@ function exchangeText(exchange: Exchange): string {
 
 function requestLines(url: string, request: Exchange["request"]): string[] {
   if (request === null) return [`> POST ${url} (the exact request is unknown)`];
-  // The connection failed first: the log holds the request that was prepared.
+  // Nothing was sent, because the connection failed: the log holds only the body that was prepared.
   if (request.headers.length === 0) return [`> POST ${url} (nothing of it was written)`];
   return [
     `> POST ${url}`,

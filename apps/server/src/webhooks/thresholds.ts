@@ -44,8 +44,8 @@ export const SETTLE_MS = 2_000;
 /** Milliseconds between two comparisons. Too low: reads stations more often. Too high: alarms are late. */
 const COMPARE_INTERVAL_MS = 3_000;
 /**
- * Stations in one transaction, each with up to thousands of thresholds. Too high: the transaction exceeds the time limit of
- * a run.
+ * Stations in one transaction, each with up to thousands of thresholds. Too high: the transaction takes longer than
+ * `RUN_TIMEOUT_MS` (storage/set-aside/units.ts) and counts as a crash.
  */
 const BATCH_SIZE = 25;
 /**

@@ -19,7 +19,7 @@ export const signInNotice = z.enum([
   // The person, or the account at the provider, is connected to another one already.
   "other_account",
   "other_email",
-  // To confirm who they are, the person signed in at the provider as somebody else.
+  // The person was asked to confirm who they are, but signed in at the provider with an account that is not theirs.
   "other_person",
   "provider_refused",
   "provider_unavailable",

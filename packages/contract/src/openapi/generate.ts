@@ -5,7 +5,10 @@ import { errorCodes } from "../error-catalogue.ts";
 import type { Components, JsonSchema, Operation, Parameter, PathItem, RequestBody, Response } from "./document.ts";
 import { type Additions, mapValues, toJsonSchema } from "./json-schema.ts";
 
-/** The generator's output for a contract: paths and schemas in JSON Schema 2020-12, without our prose. */
+/**
+ * The generator's output for a contract: its paths, and its schemas in JSON Schema 2020-12. openapi.ts adds the texts that
+ * follow from the metadata of an endpoint, such as the key that it needs.
+ */
 export interface Generated {
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly schemas: Components["schemas"];

@@ -123,7 +123,10 @@ export function requireFitting<Kind extends FactKind>(
 /** Checks facts of a kind. @throws FactIssue */
 type Fitting<Kind extends FactKind> = (own: FactsOf<Kind>, known: KnownIds, published: FactsOf<Kind>) => void;
 
-/** The checks of the operator's facts (`own`) of each kind against each other and against the known ids. */
+/**
+ * The checks of the operator's facts (`own`), by kind: against each other, against the known ids, and for a system against
+ * the published facts, which sources may have given. A kind without an entry has none.
+ */
 const fitting: { readonly [Kind in FactKind]?: Fitting<Kind> } = {
   system({ station_links, vehicle_links }, _, { rental_apps, start_date: start, termination_date: end }) {
     requirePlaceholder("station_links", station_links, "{station_id}", rental_apps);

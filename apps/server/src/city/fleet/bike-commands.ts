@@ -66,7 +66,10 @@ export function upsertBikes(
 
 type ReportError = ItemError<"bikes", "report">;
 
-/** Records the reports of bikes. The bikes end up the same in whatever order and however often the reports arrive. */
+/**
+ * Records the reports of bikes. The bikes end up the same in whatever order and however often the reports arrive. Reports of
+ * several calls share a batch, because calls with a single report are frequent.
+ */
 export function reportBikes(
   context: CommandContext,
   systemId: string,

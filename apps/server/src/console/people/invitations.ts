@@ -117,8 +117,8 @@ export function noteShown(
 }
 
 /**
- * Returns the invitation of a link's token. Locks it, and its maker's membership, without which it is invalid, until the
- * transaction ends. Locks the membership first, in the same order as its removal.
+ * Returns the invitation of a link's token, and locks it until the transaction ends. An invitation that a person made is
+ * valid while they are a member: locks their membership too, and first, in the same order as its removal.
  * @throws ServiceError `not_found` when it can no longer be accepted
  */
 export async function lockOpenInvitation(
@@ -285,7 +285,8 @@ async function enterAccount(
     if (signedIn !== undefined) throw serviceError("forbidden", "otherInvitation", { email: invitation.email });
     throw serviceError("unauthorized", proof === null ? "unprovedInvitation" : "noSession");
   }
-  // The link opens the account: it was the account's only credential.
+  // The account has no password, passkey or identity, so that a link of an invitation is the only way in. Sessions that
+  // earlier links began end.
   await endSessionsOf(tx, person.id, null);
   await updateProof(tx, person.id, proof);
   return { person, removed: undefined };

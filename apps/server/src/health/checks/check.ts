@@ -179,7 +179,8 @@ export const thresholds = {
   /** The sequencer numbers events within a second or two. */
   eventWaitMs: MINUTE_MS,
   /**
-   * Deliveries are sent within a second while workers keep up; a few endpoints that hang delay only their own deliveries.
+   * How long the oldest delivery may wait to be sent. Workers that keep up send within a second. Longer: there are too few
+   * workers, or an endpoint hangs.
    */
   dueMs: 15 * MINUTE_MS,
   /** A running import reads and writes all the time; its largest statement takes a minute. */
