@@ -11,8 +11,8 @@ import "./styles.css";
 
 applyTheme(readTheme());
 watchTyping();
-// Loads the module of the first page and the session before anything is drawn. If that fails, the page loads them again and
-// shows the error.
+// Begins to load the module of the first page, and the session unless the page is public, before anything is drawn. If that
+// fails, the page loads them again and shows the error.
 const page = pageAt(location.pathname.slice(pagesBase.length));
 if (page !== undefined) loadPage(page).catch(() => undefined);
 if (page?.audience !== "public") askForSession();

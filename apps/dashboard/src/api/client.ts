@@ -46,7 +46,10 @@ export type ConsoleClient = Client<typeof consoleContract>;
  */
 type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
 
-/** Most stored responses. Too low: responses that did not change are sent again. Too high: a page that is open for days needs more memory. */
+/**
+ * Most stored responses. Too low: responses that did not change are sent again. Too high: a page that is open for days
+ * needs more memory.
+ */
 const MAX_TAGGED = 50;
 
 export interface ClientOptions {

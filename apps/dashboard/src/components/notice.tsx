@@ -9,7 +9,7 @@ interface NoticeProps {
   readonly actions?: ComponentChildren;
 }
 
-/** Important information at the top: a box with an icon, a sentence and actions. */
+/** Important information: a box with an icon, a sentence and actions. */
 export function Notice({ tone, title, children, actions }: NoticeProps) {
   return (
     <div class={`notice notice-${tone}`}>

@@ -12,7 +12,7 @@ interface PagerProps {
   readonly isByTime?: boolean;
 }
 
-/** Buttons to the next and previous page of a list with cursors. Only pages that were already seen can be previous ones. */
+/** Buttons to the next and previous page of a list with cursors. The previous page is the one seen before. */
 export function Pager({ summary, onPrevious, onNext, isPending = false, isByTime = true }: PagerProps) {
   return (
     <nav class="pager" aria-label="Pages of the list">

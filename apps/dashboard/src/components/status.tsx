@@ -9,7 +9,7 @@ interface StatusProps {
   readonly children: ComponentChildren;
 }
 
-/** A state in one word with an icon. Each tone has its own shape, so that readers need not tell colours apart. */
+/** A state in a few words, with an icon. Each tone has its own shape, so that readers need not tell colours apart. */
 export function Status({ tone, children }: StatusProps) {
   return (
     <span class={`status status-${tone}`}>

@@ -41,7 +41,7 @@ export function Time({ at, show = "relative", none = "never" }: TimeProps) {
   );
 }
 
-/** Matches a time in RFC 3339. `split` keeps what the group matches, so the parts at odd indexes are times. */
+/** Matches a time in RFC 3339 and UTC. `split` keeps what the group matches, so the parts at odd indexes are times. */
 const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 
 /** Returns a sentence from the server as plain text, with its RFC 3339 times as local times. */

@@ -57,6 +57,6 @@ async function goOn(personId: string): Promise<void> {
     adoptSession(session);
     await resumePages();
   } catch {
-    // Nobody has signed in yet, so the dialog stays.
+    // Nobody has signed in yet, or the server cannot be reached: the dialog stays.
   }
 }

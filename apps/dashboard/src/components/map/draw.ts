@@ -338,7 +338,7 @@ interface Box {
   readonly bottom: number;
 }
 
-/** Square pixels of the map for each name. Too low: names hide the stations. */
+/** Square pixels of the map for each name. Too low: names crowd the map. */
 const AREA_OF_NAME_PX = 26_000;
 /** The height of a line of text. */
 const LINE_PX = 14;

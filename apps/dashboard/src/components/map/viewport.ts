@@ -114,7 +114,7 @@ export function zoom(view: Viewport, factor: number, at: Point, { width, height 
   };
 }
 
-/** Returns the metres for each pixel in the middle of the map. Web Mercator enlarges by the cosine of the latitude. */
+/** Returns the metres for each pixel in the middle of the map. Web Mercator enlarges by 1 / cos(latitude). */
 function metresPerPx(view: Viewport): number {
   const latitude = Math.atan(Math.sinh(Math.PI * (1 - 2 * view.y)));
   return (METRES_PER_UNIT * Math.cos(latitude)) / view.scale;

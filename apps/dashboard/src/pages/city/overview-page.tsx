@@ -87,7 +87,7 @@ function useServiceHealth({ systemId }: PageScope) {
   });
 }
 
-/** Feeds, webhooks and keys, only where they need attention. */
+/** The failing checks, such as those of feeds, webhooks and keys. */
 function ServiceHealth({ scope }: { readonly scope: PageScope }) {
   const { data, error, refetch } = useServiceHealth(scope);
   if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;

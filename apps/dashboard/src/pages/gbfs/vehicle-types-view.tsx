@@ -7,8 +7,9 @@ import { inWords } from "./words.ts";
 type VehicleType = DescribedThing<"vehicle_type">;
 
 /**
- * A list of all vehicle types, with the facts (values that GBFS publishes) that journey planners need. Marks those that are missing, and those that the
- * feed guesses: the return rule by where the bikes are, and an unknown form as a bicycle without a motor.
+ * A list of all vehicle types, with the facts (values that GBFS publishes) that journey planners need. Marks those that are
+ * missing, and those that the feed guesses: the return rule by where the bikes are, and an unknown form as a bicycle
+ * without a motor.
  */
 export function VehicleTypesView({ access }: { readonly access: Access }) {
   const plans = useChoices(access.systemId, "pricing_plan");

@@ -79,7 +79,7 @@ const tones: Readonly<Record<ShownKey["status"], Tone>> = {
   suspended: "warning",
 };
 
-/** A key's status, in a word. */
+/** A key's status, in one or two words. */
 export function KeyStatus({ shown }: { readonly shown: ShownKey }) {
   if (shown.status === "active" && shown.compromised_at !== null) return <Status tone="danger">compromised</Status>;
   if (shown.exceeds_allowance) return <Status tone="warning">exceeds allowance</Status>;

@@ -73,8 +73,8 @@ interface ResumeProps {
 
 /**
  * A button that resumes a paused endpoint. If deliveries are held (they wait because the endpoint is or was paused), it is a
- * link to the endpoint's page instead, which asks whether to send or drop them. An active endpoint with held deliveries has such a link too, unless deliveries are
- * being sent again (`is_replaying`).
+ * link to the endpoint's page instead, which asks whether to send or drop them. An endpoint that is not paused and has held
+ * deliveries has such a link too, unless deliveries are being sent again (`is_replaying`).
  */
 function Resume({ endpoint: { status, held, is_replaying: isReplaying }, href, isPending, onResume }: ResumeProps) {
   if (status !== "paused")

@@ -40,7 +40,7 @@ export function PartnerReferencePage() {
   return scope === undefined ? <NotFoundPage /> : <Reference scope={scope} interfaces={["partners", "gbfs"]} />;
 }
 
-/** The operator's page of all interfaces of the service. */
+/** The operator's page of its own interface, the partners' and the public feeds. */
 export function OperatorReferencePage() {
   const scope = useOperatorScope();
   return scope === undefined ? (

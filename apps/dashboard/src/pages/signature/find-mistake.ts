@@ -26,7 +26,7 @@ export async function findMistake({ header, body, secret, now }: PastedRequest):
       message: "This is the header of Standard Webhooks. Paste the value of Service-Signature.",
     };
   }
-  // Verifies at the time of signing: a pasted signature is always old, which says nothing about its correctness.
+  // Verifies at the time of signing: a pasted signature is usually old, which says nothing about its correctness.
   // Without a readable time, the signature cannot be valid, and `verify` says why.
   const signedAt = Number(/(?:^|,)t=(\d{1,11})(?:,|$)/.exec(value)?.[1] ?? Number.NaN);
   const clock = Number.isFinite(signedAt) ? signedAt * 1000 : now;
