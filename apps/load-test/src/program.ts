@@ -47,7 +47,7 @@ export async function runProgram(args: readonly string[], context: ProgramContex
   }
 }
 
-/** Thrown for options that cannot be combined. */
+/** Thrown for options that do not fit together, and for a missing one. */
 class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -1,4 +1,4 @@
-/** Thrown for a target that is not a valid URL, or that is another machine without `--yes`. */
+/** Thrown for a target that is no plain http or https URL, or that is another machine without `--yes`. */
 export class TargetError extends Error {
   override readonly name = "TargetError";
 }
