@@ -82,19 +82,19 @@ interface Side {
 }
 
 /**
- * Microseconds of processor time for each command or poll. `turns` has one value for each turn. `service` and `postgres`
- * also include the background work during the other side's turns.
+ * Microseconds of processor time for each command, page or poll. `turns` has one value for each turn. `service` and
+ * `postgres` also include the background work during the other side's turns.
  */
 interface Cost {
   readonly turns: number[];
-  /** Elapsed milliseconds for each command or poll of a turn. */
+  /** Elapsed milliseconds for each command, page or poll of a turn. */
   readonly elapsedMs: number[];
   service: number;
   postgres: number;
   commands: number;
 }
 
-/** Sends the requests of one turn. @returns the number of commands or polls */
+/** Sends the requests of one turn. @returns the number of commands, pages or polls */
 type Load = (city: ServedCity, turn: number) => Promise<number>;
 
 const LOADS: readonly { readonly name: string; readonly part: string; readonly load: Load }[] = [
@@ -233,7 +233,7 @@ async function compareLoads(sides: readonly Side[], loads: typeof LOADS): Promis
   }
 }
 
-/** Runs a load on both sides in turns, and prints what a command or poll costs each of them. */
+/** Runs a load on both sides in turns, and prints what a command, page or poll costs each of them. */
 async function compareLoad(cities: readonly ServedCity[], name: string, load: Load): Promise<void> {
   const costs = cities.map((): Cost => ({ turns: [], elapsedMs: [], service: 0, postgres: 0, commands: 0 }));
   /** The processor time that the service and its PostgreSQL have used so far, in microseconds. */

@@ -59,7 +59,7 @@ const SCENARIOS = [
   { name: `reserve, cancel, ${CALLERS} conn.`, scenario: "reservations", commandsPerCall: 1, connections: CALLERS },
 ] as const;
 /**
- * The number of runs: a warm-up, the turns, and one at half the rate for each scenario. Each run uses different bikes,
+ * The most runs: a warm-up, the turns, and perhaps one at half the rate for each scenario. Each run uses different bikes,
  * because a run leaves some bikes riding.
  */
 const RUNS = SCENARIOS.length * (REPETITIONS + 2);

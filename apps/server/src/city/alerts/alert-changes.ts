@@ -137,8 +137,8 @@ export async function endClosures(command: AlertCommand, stationIds: readonly st
 }
 
 /**
- * Ends the operator's alerts that concern only these stations, which are locked and about to be removed. Alerts that also
- * concern other places keep naming them, because a removed station can still be read.
+ * Ends the operator's alerts that close these stations, which are locked and about to be removed, or that concern no other
+ * present place. The other alerts keep naming the stations, because a removed station can still be read.
  * @returns an empty set, where `endClosures` returns stations: a removed station counts as changed anyway
  */
 export async function endAlertsOfRemoved(
@@ -151,8 +151,8 @@ export async function endAlertsOfRemoved(
 }
 
 /**
- * Ends the operator's alerts that concern only these stations, which are locked and deleted without a trace. Removes the
- * stations from alerts that also concern other places.
+ * Ends the operator's alerts that close these stations, which are locked and deleted without a trace, or that concern no
+ * other present place. Removes the stations from the other alerts.
  */
 export async function endAlertsOfDeleted(command: AlertCommand, stationIds: readonly string[]): Promise<void> {
   const { pointless, others } = await lockAlertsAbout(command, stationIds);
