@@ -10,7 +10,7 @@ interface PageHeaderProps {
   readonly actions?: ComponentChildren;
 }
 
-/** The header of every page: its title and its actions. */
+/** The header of a page: its title and its actions. */
 export function PageHeader({ title, children, actions }: PageHeaderProps) {
   const side = useContext(SplitSide);
   return (

@@ -2,7 +2,7 @@ import { Link } from "wouter-preact";
 import { listedPages, pageAddress } from "../membership-pages.ts";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 
-/** A band above every page of a sandbox. It says that the page shows test data, and links to the live data. */
+/** A band above every page of a sandbox. It says that the page shows test data, and links to the live data if it can. */
 export function SandboxBand() {
   const { memberships } = useSignedIn();
   const current = useCurrentMembership();

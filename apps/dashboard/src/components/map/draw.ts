@@ -373,7 +373,7 @@ function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmpha
   if (!scene.hasStreets) drawRegionNames(canvas, taken, frame);
   // The names of regions have another font.
   canvas.font = `11px ${colours.font}`;
-  // The street map has names already, so station names are drawn only when they are far enough apart.
+  // The street map has names already, so further station names are drawn only when they are far enough apart.
   if (scene.hasStreets && !hasCounts) return;
   // `visible` has the largest stations first, as the scene does.
   const matching = visible.filter(

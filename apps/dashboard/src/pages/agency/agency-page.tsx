@@ -292,7 +292,7 @@ const readColumns: readonly Column<ShownAgency["reads"][number]>[] = [
   {
     id: "what",
     title: "Hour or month",
-    // An hour is given as an instant (`2026-11-26T08:00:00Z`), a month as `2026-11`.
+    // An hour or the start of a period is an instant (`2026-11-26T08:00:00Z`), a month is `2026-11`.
     cell: ({ what }) => (what.includes("T") ? <Time at={what} show="exact" /> : what),
   },
   { id: "at", title: "Read", cell: ({ at }) => <Time at={at} /> },

@@ -23,7 +23,7 @@ interface FleetListProps<Row> {
   /** A sentence that adds to the title. */
   readonly about?: string;
   readonly filters?: readonly Filter[];
-  /** The placeholder of an empty list. Undefined: the list is empty only if the filters exclude everything. */
+  /** The placeholder of an empty list. Undefined: it says that the filters exclude everything. */
   readonly empty?: string;
   /** The parameters that the response depends on, as a part of the cache key. */
   readonly scope: readonly unknown[];
