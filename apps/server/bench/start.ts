@@ -21,7 +21,7 @@ const IDLE_SECONDS = Number(process.env["BENCH_IDLE_SECONDS"] ?? 10);
 const LOAD_SECONDS = Number(process.env["BENCH_LOAD_SECONDS"] ?? 15);
 /** Requests at once under load. */
 const CONNECTIONS = 32;
-/** The past of the demo city is complete once no ride was added for this time. Too low: a slow day of it is missed. */
+/** The past of the demo city is complete once no page of rides was added for this time. Too low: a slow day is missed. */
 const PAST_INTERVAL_MS = 5_000;
 /** After this time a start counts as failed. */
 const READY_TIMEOUT_MS = 60_000;

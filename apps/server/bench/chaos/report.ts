@@ -5,7 +5,7 @@ import type { ChaosReport, Kill, MemorySeries } from "./run.ts";
  * Judges and describes a run of `pnpm bench chaos`, which kills or restarts the components of a deployment under load.
  */
 
-/** Maximum share of failed requests. */
+/** Maximum share of failed requests. In a rolling run none may fail. */
 const MAX_ERROR_SHARE = 0.005;
 /** Maximum time during which no read, or no write, is answered. */
 const MAX_GAP_MS = 5_000;

@@ -15,7 +15,7 @@ type Rates = readonly number[];
 /** The number of parts of a phase. The cost of a held transaction grows with time, so the last parts show it. */
 const PARTS = 6;
 /**
- * The number of deliveries that always wait, so that the dispatcher is never idle. Too high: the measurement includes the
+ * The number of deliveries that always wait, so that the dispatcher is never idle. Too high: the rates also depend on the
  * memory of the machine.
  */
 const WAITING = 5_000;
