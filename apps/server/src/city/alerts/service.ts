@@ -176,15 +176,15 @@ async function lockById(
   return new Map(alerts.map((alert) => [alert.id, alert]));
 }
 
-/** The stations and regions, of those that items name, to which alerts may refer. */
+/** The stations and regions to which items may refer: of the stations only those that items name. */
 interface Places {
   readonly stations: ReadonlySet<string>;
   readonly regions: ReadonlySet<string>;
 }
 
 /**
- * Returns which of the stations and regions in the items exist. Locks the stations, so that nobody removes them
- * meanwhile.
+ * Finds the stations that items name and, if they name regions, all regions. Leaves out removed stations. Locks the
+ * stations, so that nobody removes them meanwhile.
  */
 async function findPlaces(command: FleetCommand, items: readonly AlertUpsert[]): Promise<Places> {
   const { tx, systemId } = command;

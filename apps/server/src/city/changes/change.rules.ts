@@ -28,9 +28,9 @@ export const REMOVED_BIKES_KEPT_DAYS = 7;
  * Returns the position from which a client's next walk (its reading of a list, page after page) continues, so that it
  * finds every change that this walk does not see.
  *
- * That is just after the newest change instead of the horizon, because nothing lies between them. So the checkpoint of a
- * list without changes stays the same, and with it the response's ETag. When the newest change is a day old, the position
- * moves on once an hour, so that the checkpoint does not become too old to be accepted.
+ * If the newest change is before the horizon, that is just after the change, because nothing lies between the two. So the
+ * checkpoint of a list without changes stays the same, and with it the response's ETag. When the newest change is a day
+ * old, the position moves on once an hour, so that the checkpoint does not become too old to be accepted.
  * @param previous the position at which this walk began; left out for a walk that does not read changes. Returned as it is
  *   while `isUncertain`
  */
@@ -44,8 +44,8 @@ export function nextSince({ position, newest, isUncertain }: Standing, previous 
 
 /**
  * Returns why changes since a checkpoint may be missing; undefined when none are. `replaced`: the history of writes is
- * another, as after a restore. `clock`: the checkpoint is ahead of the database's clock. `old`: records of removed bikes are
- * deleted already.
+ * another, as after a restore. `clock`: the checkpoint is ahead of the database's clock. `old`: records of removed bikes may
+ * be deleted already.
  */
 export function lossOf(
   table: FollowedTable,

@@ -106,7 +106,7 @@ export interface KnownIds {
 /**
  * Checks that the published facts are complete, and that the operator's facts are consistent. Hardly checks the facts of
  * sources, because the GBFS feeds leave out those that are not valid.
- * @throws FactIssue when a fact is missing, or two exclude each other
+ * @throws FactIssue when a required fact is missing, or a fact of the operator does not fit
  */
 export function requireFitting<Kind extends FactKind>(
   kind: Kind,

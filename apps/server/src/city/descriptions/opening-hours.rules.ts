@@ -20,7 +20,7 @@ const DATES = listOf(`${DATE}(?: ?- ?(?:${DATE}|(?:0?[1-9]|[12]\\d|3[01])(?!\\d|
 const YEARS = listOf("\\d{4}(?!\\d|:\\d)(?:-\\d{4}(?:/\\d)?|\\+)?");
 /** `week 1-53/2` */
 const WEEKS = `week ?${listOf("\\d{1,2}(?:-\\d{1,2}(?:/\\d{1,2})?)?")}`;
-/** Up to 48:00: hours above 24 are on the next day. */
+/** Up to 48:59: hours above 24 are on the next day. */
 const HOUR = "(?:[0-3]?\\d|4[0-8]):[0-5]\\d";
 const SUN = "(?:sunrise|sunset|dawn|dusk)";
 /** `10:00`, `sunset`, `(sunset-01:00)` */

@@ -209,7 +209,7 @@ async function requireVersion(
  * Changes the operator's facts of a thing, which take precedence over sources. Null removes a fact, an omitted fact
  * stays.
  * @param seen the version that the actor has seen; undefined: any version may be changed
- * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow or that contradicts another;
+ * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow, that contradicts another or is missing;
  * `not_found` for a station or bike that does not exist; `conflict` for another version. Nothing has changed then.
  */
 export function describe<Kind extends FactKind>(

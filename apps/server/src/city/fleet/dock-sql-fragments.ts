@@ -16,7 +16,8 @@ export const hasOwnDocks = (s: string) => `(${s}.counters = 'operated' and ${s}.
 
 /**
  * Returns an expression: the number of free docks. It computes the same as `freeDocks` in `@bikeshare/rules`.
- * @param docks `base`: the free docks that the operator last reported, and the bikes that stood there then; null: none
+ * @param docks `base`: the number of free docks that the operator last reported, plus the bikes that stood there then;
+ *   null: none was reported
  */
 export const freeDocks = (docks: { base: string; capacity: string; disabled: string; standing: string }) =>
   `case when coalesce(${docks.base}, ${docks.capacity}) is not null then

@@ -271,7 +271,10 @@ export function correctRides(
 
 /** The inputs of `correctRides`' decisions. */
 interface CorrectionBatch extends RideBatch {
-  /** Rides of the same bikes that began at or after a ride's stored end and before its corrected end, by that ride's id. */
+  /**
+   * Rides of the same bikes that began at or after a ride's stored end and before the latest end that an item gives it, by
+   * that ride's id.
+   */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
 }
 

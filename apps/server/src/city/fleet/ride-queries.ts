@@ -413,7 +413,7 @@ const MAX_EARLIER_RIDES = 20;
 
 /**
  * Maximum number of rides that are read of those that began during a wanted ride. The first is a conflict, unless the
- * wanted ride starts "now": then its start is moved to the end of the last of them.
+ * wanted ride starts "now": then its start may move to the end of the last of them (`startBeside`).
  */
 export const MAX_LATER_RIDES = 20;
 

@@ -145,7 +145,10 @@ function idsOf(items: readonly { readonly id: string }[]): string[] {
   return items.map(({ id }) => id);
 }
 
-/** Takes the bikes out of stations, without changing their positions. @returns a warning about the bikes, by station id */
+/**
+ * Takes the bikes out of stations. A bike without a position gets that of its station; the others keep theirs.
+ * @returns a warning about the bikes, by station id
+ */
 async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Promise<ReadonlyMap<string, BatchWarning>> {
   const { tx, systemId } = command;
   const [standing, stations] = await Promise.all([

@@ -12,7 +12,10 @@ import { freeDocks, hasOwnDocks, standingBikes } from "./dock-sql-fragments.ts";
  * number of free docks that the operator reported, plus the bikes that stood there then; null: none was reported.
  */
 
-/** The columns that commands write: the counters follow from bikes, and feeds and imports write the rest. */
+/**
+ * The columns whose values commands give. Left out: the numbers of bikes, which follow from the bikes; columns that the
+ * statements set by themselves; and those that only feeds and imports write.
+ */
 const columns = columnsOfTable("stations").without(
   "system_id",
   "updated_at",

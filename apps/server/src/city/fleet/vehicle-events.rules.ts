@@ -93,7 +93,7 @@ export function vehicleEvents({ before, after, causes }: BikeChange, surrounding
   return log.events;
 }
 
-/** Returns the reason for a bike's state after a command; undefined when that is not the reported state. */
+/** Returns the reason for a bike's state after a command; undefined: that is not the reported state, or has no reason. */
 function reasonOf({ before, after, causes }: BikeChange): MdsEventType | undefined {
   if (after.vehicle_state !== after.reported_state) return undefined;
   if (after.reported_reason !== null) return after.reported_reason as MdsEventType; // the contract takes no others

@@ -397,7 +397,8 @@ export interface LastingRow {
 }
 
 /**
- * Returns the 100 stations that have had a state for the longest time; those of which the time is unknown come first.
+ * Returns the 100 stations, at most, that have had a state for the longest time. Those of which the time is unknown come
+ * first.
  * @param days the day (UTC) of the oldest changes to read, and the days on which the months begin
  */
 export function listLastingStations(
