@@ -43,7 +43,7 @@ const invariantColumns: Columns<Invariant> = {
   examples: "examples",
 };
 
-/** The result for one system: its invariants, and notes about those that are broken. */
+/** The result for one system: its invariants, and notes about violated ones and about long rides. */
 interface Report {
   readonly object: {
     readonly system: string;

@@ -16,7 +16,7 @@ export function addFactOptions(command: ParentCommand, kind: FactKind): void {
   }
 }
 
-/** Reads the facts from the options. @throws UsageError when there is none */
+/** Reads the facts from the options. @throws UsageError when there is none, or an option cannot be read */
 export function readFactOptions<Kind extends FactKind>(
   kind: Kind,
   given: Readonly<Record<string, unknown>>,
@@ -91,7 +91,10 @@ function helpOf({ kind, words, item }: FieldType, about: string): string {
   return about;
 }
 
-/** Reads the value of an option. Returns a value of the wrong type as it is: `describe` rejects it later. */
+/**
+ * Reads the value of an option. Returns a wrong number or boolean as it is: `describe` rejects it later.
+ * @throws UsageError when a JSON option has other text, or an option is repeated that may not be
+ */
 function readOption(option: string, type: FieldType, values: readonly string[]): unknown {
   const [value = "", ...others] = values;
   if (type.kind === "text" || type.kind === "textUri") return textInLanguages(option, values);
