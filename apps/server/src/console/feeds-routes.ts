@@ -238,8 +238,8 @@ const numberPosition: PositionCodec<number> = {
 };
 
 /**
- * The time to read a feed. With the check itself, 20 s at most, it is less than the 65 s for which the proxies of deploy/ wait
- * for an answer.
+ * The time to read a feed. With the check itself, 20 s at most, it is less than the 65 s for which the proxies of deploy/
+ * wait for an answer.
  */
 const READ_TIMEOUT_MS = 40_000;
 

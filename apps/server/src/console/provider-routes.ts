@@ -98,7 +98,7 @@ async function beginInBrowser(
 async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Promise<string> {
   const { request, reply } = exchange;
   const { searchParams: query } = new URL(request.url, "http://localhost");
-  // Shows a failure on the page of signing in, until the attempt, and so the page on which it began, is known.
+  // Shows a failure on the page of signing in, until the purpose of the attempt is known.
   let page = pageOf({ kind: "sign_in" });
   try {
     const { attempt, challenge } = readAttempt(context, attemptToken(request), query);
@@ -162,7 +162,7 @@ function afterSignIn(
   return withNotice("/account", "credentials_removed");
 }
 
-/** Returns the page on which an attempt began, which shows its failure. */
+/** Returns the page that shows the failure of an attempt. */
 function pageOf({ kind }: ProviderPurpose): string {
   if (kind === "sign_in") return "/sign-in";
   return kind === "invitation" ? "/invitation" : "/account";

@@ -126,8 +126,8 @@ const PER_PARTNER = 50;
 /** Limits the invitations of one partner, or of the operator, to one address: a link may get lost twice. */
 const PER_INVITER_AND_ADDRESS = 3;
 /**
- * Limits the invitations of all partners to one address. It is higher than the limit of one partner, so that one
- * partner cannot block the invitations of another.
+ * Limits the invitations of all partners and operators to one address. It is higher than the limit of one inviter, so
+ * that one inviter cannot block the invitations of another.
  */
 const PER_ADDRESS = 10;
 
