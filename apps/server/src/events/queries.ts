@@ -51,10 +51,10 @@ const take = statement(
 );
 
 /*
- * Gives the events $4 the positions after $2, in the order in which they happened, on the day $3. No step of the statement reads the result of
- * another step: a distributed database would send such a result to every node, and would fail while one node is unavailable.
- * Every step reads the outbox as it was before the statement, although one step deletes the events from it. The final
- * `select` returns nothing: the steps are the statement's whole work.
+ * Gives the events $4 the positions after $2, in the order in which they happened, on the day $3. No step of the statement
+ * reads the result of another step: a distributed database would send such a result to every node, and would fail while one
+ * node is unavailable. Every step reads the outbox as it was before the statement, although one step deletes the events
+ * from it. The final `select` returns nothing: the steps are the statement's whole work.
  */
 const move = statement(
   "sequencer.move",

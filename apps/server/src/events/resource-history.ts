@@ -28,8 +28,8 @@ export interface ResourceHistory {
   /** The newest first. */
   readonly events: readonly HistoryEvent[];
   /**
-   * False: a search reached its limit, so events or deliveries are missing. Even if true, events may be missing that
-   * were recorded more than `LATE_MS` after the change and delivered to nobody.
+   * False: a search reached its limit, so events or deliveries may be missing. Even if true, events that were delivered to
+   * nobody are missing if they were recorded outside the searched times: for a station or a bike no time is searched.
    */
   readonly isComplete: boolean;
 }
@@ -66,8 +66,8 @@ export async function resourceHistory(
   const found = new Map(windows.flatMap(({ events }) => events).map((event) => [event.id, event]));
   const unknown = [...new Set(deliveries.map((delivery) => delivery.event_id))].filter((id) => !found.has(id));
   for (const event of await listEventsByIds(db, systemId, unknown)) found.set(event.id, event);
-  // Adds notices, which are delivered but not listed, such as `bike.state_changed`. Begins with the oldest delivery, because its
-  // time is the nearest to that of the notice.
+  // Adds notices, which are delivered but not listed, such as `bike.state_changed`. Begins with the oldest delivery, because
+  // its time is the nearest to that of the notice.
   for (const { event_id: id, event: name, created_at: at } of deliveries.toReversed())
     if (!found.has(id)) found.set(id, { id, name, at: at.toISOString() });
   const events = [...found.values()].toSorted(newestFirst).map((event) => withDeliveries(event, deliveries));

@@ -404,8 +404,8 @@ async function copyRows(
 }
 
 /**
- * Publishes a file, then its manifest. Deletes the old manifest first, so that a manifest never describes another file. Writes
- * the new one before anything is published, so that a full disk publishes nothing.
+ * Publishes a file, then its manifest. Deletes the old manifest first, so that a manifest never describes another file.
+ * Writes the new one before anything is published, so that a full disk publishes nothing.
  */
 async function publish(draft: string, path: string, manifest: ExportManifest): Promise<void> {
   const manifestPath = manifestOf(path);

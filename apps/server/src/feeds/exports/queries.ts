@@ -363,7 +363,7 @@ export interface RideRecord {
   readonly riderCategory: string | null;
   readonly status: string;
   readonly endReason: string | null;
-  /** Whether the ride is long enough to count. If nobody reported that: whether it has ended after 60 seconds or more. */
+  /** Whether the ride is long enough to count. If that is not stored: whether it took 60 seconds or more. */
   readonly isCountable: boolean;
 }
 

@@ -81,7 +81,7 @@ function appsOf(set: FeedSet): string[] {
   });
 }
 
-/** Tells whether there is a link into the app, on any platform for which the system names its app. */
+/** Tells whether there is a link into the app, on a platform for which the system names its app; on either without apps. */
 function hasLink(links: unknown, apps: readonly string[]): boolean {
   if (!isObject(links)) return false;
   const platforms = apps.length === 0 ? ["android", "ios"] : apps;

@@ -4,7 +4,8 @@ import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
 /**
  * Entur's lamassu. Its GraphQL interface shows stations and vehicles only if the feed has vehicle types and pricing plans
- * (`EntityCachesUpdater` in its source), and omits vehicles with an unknown plan or type (`VehicleFilter`).
+ * (`EntityCachesUpdater` in its source). It omits vehicles whose plan or type is unknown (`VehicleFilter`), unless they
+ * stand at a station with docks.
  */
 export const lamassu: Consumer = {
   id: "lamassu",
