@@ -147,7 +147,7 @@ const LOOK_MS = 100;
 /**
  * Locks a data directory. A second `start` would point the demo partner's webhooks at its own receiver, and the first would
  * get none, even after the second has ended. (Any number of `serve` may share a data directory.)
- * @throws ConfigError when one is running, with its address
+ * @throws ConfigError when one is running, with its address if it has one yet
  */
 export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartLock> {
   await prepareDataDir(config);

@@ -37,8 +37,8 @@ export interface SequencerOptions {
    */
   readonly onError: (error: unknown, systemId?: string) => void;
   /**
-   * The interval at which all systems, except unused sandboxes, are polled for events whose notification was missed.
-   * Too high: delays those events. 0: never.
+   * The interval at which the systems that background work is for (`systemsAtWork`) are polled for events whose
+   * notification was missed. Too high: delays those events. 0: never.
    */
   readonly pollIntervalMs?: number;
   /** Records whether the runs succeed, and how long they take. */

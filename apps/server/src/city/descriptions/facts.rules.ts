@@ -74,7 +74,7 @@ function systemRecord({ system_id: _, languages, license_id, license_url, ...sys
 /**
  * Returns the operator's facts after changes: null removes a fact, an omitted fact stays.
  * @param language the language of texts that name none
- * @throws FactIssue for a value that GBFS does not allow
+ * @throws FactIssue for a value that GBFS does not allow, and for a fact that things of the kind do not have
  */
 export function applyChanges<Kind extends FactKind>(
   kind: Kind,

@@ -167,7 +167,7 @@ async function learnDays(
   }
 }
 
-/** The number of rides that pass a filter and started in one part of the past, which is 30 days long. */
+/** The number of rides that pass a filter and started in one part of the past: 30 days, or fewer before `upto`. */
 export interface PastPart {
   /** Milliseconds since 1970. */
   readonly from: number;

@@ -207,7 +207,7 @@ export function signInAtProvider(
 
 /**
  * Accepts an invitation for an identity with the invited address, and creates the account if there is none.
- * @throws ProviderSignInError when the identity has another address, or is connected to another account
+ * @throws ProviderSignInError when the identity has another or an unverified address, or is connected to another account
  * @throws ServiceError `not_found` when the invitation is over
  */
 export function acceptAtProvider(

@@ -182,7 +182,8 @@ interface Accepted {
 
 /**
  * Accepts an invitation, once, and begins a session.
- * @throws ServiceError `not_found` when it cannot be accepted any more; `unauthorized` when the person must sign in first
+ * @throws ServiceError `not_found` when it cannot be accepted any more; `unauthorized` when the person must sign in first;
+ * `forbidden` when another person is signed in, or the link would bypass the identity provider
  */
 export function acceptInvitation(
   context: CommandContext & Pick<SignInContext, "signInMethods">,

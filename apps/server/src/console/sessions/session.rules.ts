@@ -38,7 +38,7 @@ export function isLastUseDue({ last_used_at }: SessionTimes, now: number): boole
 
 const TOKEN_BYTES = 32;
 
-/** Returns a random secret, such as for a session's cookie or an invitation's link. Only its hash is stored. */
+/** Returns a random secret, such as for a session's cookie or an invitation's link. The service stores its hash at most. */
 export function makeToken(randomBytes: (bytes: number) => Uint8Array): string {
   return Buffer.from(randomBytes(TOKEN_BYTES)).toString("base64url");
 }
