@@ -67,7 +67,7 @@ export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated
   return JSON.stringify(reported.value) > JSON.stringify(known.value) ? reported : known;
 }
 
-/** States that may still be true after a ride, because a broken or removed bike can be brought back, too. */
+/** States that may still be true after a ride: a rider can bring back a bike that is broken or was taken out of service. */
 const LASTING_STATES: ReadonlySet<ReportedState> = new Set(["non_operational", "removed"]);
 
 /** Warns that a ride's end makes a bike available that was reported broken or removed as of an earlier time. */
