@@ -66,8 +66,8 @@ export async function resourceHistory(
   const found = new Map(windows.flatMap(({ events }) => events).map((event) => [event.id, event]));
   const unknown = [...new Set(deliveries.map((delivery) => delivery.event_id))].filter((id) => !found.has(id));
   for (const event of await listEventsByIds(db, systemId, unknown)) found.set(event.id, event);
-  // Adds notices, which are delivered but not listed, such as `bike.state_changed`. Begins with the oldest delivery, because
-  // its time is the nearest to that of the notice.
+  // Adds notices, which are delivered but not listed, such as `bike.state_changed`. Begins with the oldest delivery,
+  // because its time is the nearest to that of the notice.
   for (const { event_id: id, event: name, created_at: at } of deliveries.toReversed())
     if (!found.has(id)) found.set(id, { id, name, at: at.toISOString() });
   const events = [...found.values()].toSorted(newestFirst).map((event) => withDeliveries(event, deliveries));

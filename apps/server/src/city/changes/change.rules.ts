@@ -44,8 +44,8 @@ export function nextSince({ position, newest, isUncertain }: Standing, previous 
 
 /**
  * Returns why changes since a checkpoint may be missing; undefined when none are. `replaced`: the history of writes is
- * another, as after a restore. `clock`: the checkpoint is ahead of the database's clock. `old`: records of removed bikes may
- * be deleted already.
+ * another, as after a restore. `clock`: the checkpoint is ahead of the database's clock. `old`: records of removed bikes
+ * may be deleted already.
  */
 export function lossOf(
   table: FollowedTable,

@@ -13,7 +13,7 @@ export function rowsJson(rows: readonly object[], times: readonly string[]): str
   );
 }
 
-/** Rows of one statement. Too high: a hostile feed fills memory, which holds these rows four times, as text and as bytes. */
+/** Rows of one statement. Too high: a hostile feed fills memory, which holds the rows four times, as text and bytes. */
 const CHUNK_ROWS = 2_000;
 
 /** Splits rows into chunks, one for each statement, in their order. */

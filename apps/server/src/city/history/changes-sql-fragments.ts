@@ -105,9 +105,10 @@ export function recordInserted(inserted: string): string {
 /**
  * SQL: a step of a `with` that records the states of updated stations that differ from their earlier states.
  *
- * Two more kinds of rows keep look-ups within one month. The first change of a station also records its earlier state, as of
- * `known_since`. The first change in a month records, for that month and each month without a change before it, the state at
- * its beginning. So the state at an instant is in the station's own row, or in that month's newest change until the instant.
+ * Two more kinds of rows keep look-ups within one month. The first change of a station also records its earlier state, as
+ * of `known_since`. The first change in a month records, for that month and each month without a change before it, the
+ * state at its beginning. So the state at an instant is in the station's own row, or in that month's newest change until
+ * the instant.
  * @param updated the step before, with `id` and `stateOf` of the new rows
  */
 export function recordUpdated(updated: string): string {
