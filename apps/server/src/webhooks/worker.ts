@@ -103,7 +103,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     wake(systemId) {
       const system = systems.get(systemId);
-      // A sandbox that was asleep is not open yet.
+      // A new system, or a sandbox that was asleep, is not open yet.
       if (system === undefined) opening.request();
       else system.wake();
     },

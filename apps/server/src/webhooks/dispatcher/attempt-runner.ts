@@ -189,8 +189,8 @@ export interface MessageInput {
 
 /**
  * Composes and signs an attempt's message. Every secret that is active at `sentAt` signs it. If the endpoint asks for it,
- * the message is signed by the Standard Webhooks specification as well. That signature leaves out secrets from before the
- * endpoint asked for it, because the specification's libraries cannot read them.
+ * the message is signed by the Standard Webhooks specification as well. That signature leaves out secrets in base64url,
+ * made before the endpoint asked for it, because the specification's libraries cannot read them.
  */
 export function composeMessage(
   { row, sentAt, secrets, signature, isSandbox = false }: MessageInput,

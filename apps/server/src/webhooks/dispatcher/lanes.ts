@@ -339,7 +339,7 @@ export class LaneKeeper {
 
   /**
    * Sends the worker's heartbeat and renews its leases. Releases claims where necessary, drains lanes above the worker's
-   * share, leases free lanes up to it, and writes log sizes.
+   * share, leases free lanes up to it, writes log sizes, and deletes old ones.
    */
   async maintain(endpoints: ReadonlyMap<string, DispatchEndpoint>): Promise<void> {
     const { db, systemId, worker, timeouts } = this.#options;

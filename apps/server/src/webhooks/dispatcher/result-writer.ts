@@ -29,7 +29,8 @@ import { healthRowOf, type Lane } from "./lanes.ts";
 
 /*
  * Writes the results of attempts to the log, to the deliveries, to the queue and to the endpoints' health. A lane has
- * the deliveries of one endpoint; only the worker that holds the lane writes their results.
+ * the deliveries of one endpoint. The worker that claimed a delivery writes its result, unless a later holder of the lane
+ * has written it as unknown.
  */
 
 /** An attempt that has ended, and the result to write. */
@@ -93,7 +94,7 @@ export class ResultWriter {
     this.#writing.request();
   }
 
-  /** Resolves when everything that was added is written. Begins no more writes after about `timeoutMs`. */
+  /** Resolves when everything that was added is written, or after about `timeoutMs`: then no more writes begin. */
   async close(timeoutMs: number): Promise<void> {
     for (let left = timeoutMs; this.#waiting.length > 0 && left > 0; left -= CLOSE_POLL_INTERVAL_MS) {
       this.#writing.request();
@@ -248,7 +249,7 @@ export function resultOf(attempt: SentAttempt): ResultRow {
   };
 }
 
-/** Returns the row that records an attempt whose process ended before it could write the result. */
+/** Returns the row that records an attempt whose worker ended, or lost the lane, before it could write the result. */
 export function unknownResultOf(row: OrphanRow, url: string, now: number): ResultRow {
   const crashes = row.crashes + 1;
   const isSetAside = crashes >= MAX_CRASHES;

@@ -109,8 +109,8 @@ export interface SettingContext extends SecretContext {
  * Changes one of a partner's endpoints, or creates its first. A changed endpoint keeps its id and status: a paused one stays
  * paused. It keeps its secret, unless its signature now needs one of another form. A removed endpoint is created anew under
  * its old id, because its log refers to that.
- * @throws ServiceError when there is no such partner or endpoint, a value is not allowed, the settings have changed since
- * they were seen, or an endpoint is to be created for a suspended partner
+ * @throws ServiceError when there is no such partner or endpoint, a value is not allowed, the name is taken, the settings
+ * have changed since they were seen, or an endpoint is to be created for a suspended partner
  */
 export async function setEndpoint(context: SettingContext, input: EndpointSettings): Promise<SetEndpoint> {
   const given = readSettings(input, context.rules);

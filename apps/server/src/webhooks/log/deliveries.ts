@@ -407,7 +407,7 @@ export class DeliveryChanges {
   }
 }
 
-/** Returns the properties of a delivery that change, as one text. */
+/** Returns the properties by which a change of a delivery is noticed, as one text. */
 function stateOf({ status, attempts, latest_failure: failure }: ChangeRow): string {
   return `${status} ${attempts} ${failure ?? ""}`;
 }

@@ -180,7 +180,7 @@ export async function findNextProblem(
   return nearest?.id ?? null;
 }
 
-/** The properties of a delivery that change. */
+/** A delivery's keys, and the properties by which a change is noticed. */
 export type ChangeRow = Pick<
   Tables["webhook_deliveries"],
   "endpoint_id" | "id" | "status" | "attempts" | "latest_failure"

@@ -313,7 +313,7 @@ interface BulkResend extends Omit<BulkResendRow, "is_stopped"> {
 
 /**
  * Returns how many deliveries a resend would send now.
- * @throws ServiceError when there is no endpoint, or more match than one resend may send
+ * @throws ServiceError when there is no endpoint, the range of time is empty, or more match than one resend may send
  */
 export async function countResend(context: ActorContext, scope: EndpointScope, choice: ResendChoice): Promise<number> {
   const endpoint = await requireEndpoint(context.db, scope);
@@ -323,7 +323,7 @@ export async function countResend(context: ActorContext, scope: EndpointScope, c
 /**
  * Sends deliveries again, after regular ones. A pending one keeps its schedule, and its next attempt becomes due at its
  * turn; all others begin a new schedule. Skips deliveries that succeed before their turn.
- * @throws ServiceError when there is no endpoint, or more match than one resend may send
+ * @throws ServiceError when there is no endpoint, the range of time is empty, or more match than one resend may send
  */
 export async function startResend(
   context: ActorContext,

@@ -74,7 +74,7 @@ const indexConditions: Readonly<Record<SearchIndex, string>> = {
 };
 
 /**
- * SQL for all conditions of a filter. It uses every parameter of a search, so that all statements take the same parameters.
+ * SQL for all conditions of a filter. It uses every parameter of the filter, so that all statements take the same ones.
  */
 export const matches = `($6::text is null or event = $6) and ($7::text is null or resource_id = $7)
   and ($8::text is null or latest_failure = $8) and ($9::text is null or problem = $9)

@@ -10,10 +10,10 @@ import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fr
 /*
  * Statements of the dispatcher: workers and their leases of lanes, claims of due deliveries, and results of attempts. A
  * lane has the deliveries of one endpoint, which one worker at a time sends. Each new lease increases the lane's token.
- * A claim writes the token into the queue's rows. The writes of results and of health compare it, so that a worker that
- * has lost the lane changes nothing. A queue has regular deliveries and replays, which are sent again on request
- * (`replay`). `is_uncounted`: the delivery's endpoint had an hourly limit when the event happened, and the limit has
- * not let the delivery through yet.
+ * A claim writes the token into the queue's rows. The writes of results compare the row's token, and those of health the
+ * lane's, so that a worker that has lost the lane overwrites nothing that a later holder wrote. A queue has regular
+ * deliveries and replays, which are sent again on request (`replay`). `is_uncounted`: the delivery's endpoint had an hourly
+ * limit when the event happened, and the limit has not let the delivery through yet.
  */
 
 /** A lane with its holder's token. */
@@ -481,8 +481,8 @@ const isStillOurs = `${indexedMatch("queued", "result", {
 })} and queued.claim = result.claim and queued.attempts = result.number - 1`;
 
 /*
- * A worker that lost the lane writes nothing. A write whose response was lost can be repeated, even if the next attempt has
- * begun.
+ * A worker writes no result once a later holder of the lane has written it as unknown. A write whose response was lost can
+ * be repeated, even if the next attempt has begun.
  */
 const finish = statement(
   "results.finish",

@@ -117,8 +117,9 @@ const IS_NAMED_ENDPOINT = `endpoint.system_id = $1
          and endpoint.id between coalesce(event.endpoint_id, '') and coalesce(event.endpoint_id, '~')`;
 
 /**
- * SQL that is true where a position is in the box of an `endpoint`; null if the endpoint has no box. A box is min_lon,
- * min_lat, max_lon, max_lat. Its min_lon is greater than its max_lon if it crosses the 180th meridian.
+ * SQL that is true where a position is in the box of an `endpoint`; null if the endpoint has no box, or the position is
+ * null. A box is min_lon, min_lat, max_lon, max_lat. Its min_lon is greater than its max_lon if it crosses the 180th
+ * meridian.
  */
 function isInBox(lon: string, lat: string): string {
   return `(${lat} between endpoint.bbox[2] and endpoint.bbox[4]

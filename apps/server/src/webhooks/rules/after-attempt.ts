@@ -28,8 +28,8 @@ export type Header = readonly [name: string, value: string];
  * - `timeout`: connected, but no response headers in time.
  * - `body_timeout`: response headers, but the body did not end in time.
  * - `reset`: closed by the receiver before the response was complete.
- * - `stale_connection`: the receiver closed a connection of an earlier attempt as we wrote, before any byte of a response.
- *   Most likely the receiver did not read the request, but it may have, so the sender does not repeat it.
+ * - `stale_connection`: the receiver closed a connection of an earlier attempt after we began to write, before any byte of
+ *   a response. Most likely the receiver did not read the request, but it may have, so the sender does not repeat it.
  * - `protocol`: the response is not valid HTTP/1.1, or is padded with chunk extensions.
  * - `headers_too_large`, `too_many_informational`: a response that would fill our memory.
  */
@@ -63,7 +63,7 @@ export interface AttemptRecord {
   readonly answerBody: Uint8Array;
   /** The body was longer than the stored part. */
   readonly answerCut: boolean;
-  /** Milliseconds that `Retry-After` asks to wait; null without it. */
+  /** Milliseconds that `Retry-After` asks to wait; null: it is missing or unreadable. */
   readonly retryAfterMs: number | null;
   readonly timings: AttemptTimings;
 }
@@ -98,7 +98,7 @@ export type DeliveryState = "pending" | "succeeded" | "failed" | "held";
 
 /**
  * The outcome of an attempt. `rejected`: a response other than 2xx. `failed`: no complete response. `unknown`: its process
- * died.
+ * died, or lost its lease of the endpoint's deliveries.
  */
 export type AttemptOutcome = "succeeded" | "rejected" | "failed" | "unknown";
 
@@ -160,7 +160,7 @@ export const MAX_CRASHES = SUSPECT_CRASHES + 1;
 /** The failure of a delivery that was set aside, as the log names it. */
 export const SET_ASIDE = "set_aside";
 
-/** Maximum `Retry-After` that is obeyed. Too high: one wrong header uses up the retry schedule. */
+/** Maximum `Retry-After` that is obeyed. Too high: one wrong header delays a delivery for days. */
 const MAX_RETRY_AFTER_MS = 6 * HOUR;
 
 /** The end of an attempt. */
@@ -241,12 +241,12 @@ export function failureOf({ outcome, failure, status }: Pick<AttemptEnd, "outcom
 
 /**
  * An endpoint's failures in its present stretch of failing. A stretch has no success in it, and at most a day (SILENCE_MS)
- * between two failures. The count of responses 410 goes on from one stretch to the next.
+ * between two failures. The count of responses 410 goes on over a silence of more than a day.
  */
 export interface EndpointHealth {
-  /** When the first failure of this stretch ended, in milliseconds since 1970; null: none since the last success. */
+  /** When the first failure of this stretch ended, in milliseconds since 1970; null: no failure counts. */
   readonly failingSince: number | null;
-  /** When the last failure ended; null: none since the last success. */
+  /** When the last failure ended; null: no failure counts. */
   readonly lastFailedAt: number | null;
   /** Attempts that failed in this stretch. */
   readonly failures: number;
@@ -260,7 +260,7 @@ export interface EndpointHealth {
   readonly warned: number;
 }
 
-/** Nothing has failed since the last success. */
+/** No failure counts: there was none, or a success, a resume or a new address came after it. */
 export const HEALTHY: EndpointHealth = {
   failingSince: null,
   lastFailedAt: null,
@@ -313,10 +313,10 @@ export const FAILING_LIMIT_MS = 72 * 3_600_000;
  */
 export const SILENCE_MS = 24 * 3_600_000;
 
-/** Failed attempts that a pause needs: with fewer, a quiet endpoint would be judged by a handful of tries. */
+/** Failed attempts that a pause for failing needs: with fewer, a quiet endpoint would be judged by a handful of tries. */
 export const LEAST_FAILURES = 20;
 
-/** Different deliveries that a pause needs: with fewer, one event that the receiver cannot process would pause all. */
+/** Different deliveries that such a pause needs: with fewer, one event that the receiver cannot process would pause all. */
 export const LEAST_DELIVERIES = 3;
 
 /** Answers 410 Gone in a row that pause an endpoint: one may be about a single event. */

@@ -127,8 +127,8 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Counts the log size of one endpoint's attempts, in the memory of the worker that holds the endpoint's lane (its
- * deliveries in their order). The count is exact, because only one worker holds a lane. When a worker dies, its
- * unwritten counts are lost, and the next holder begins the hour's failures anew.
+ * deliveries in their order). Only one worker holds a lane, so no attempt is counted twice. When a worker dies, its
+ * unwritten counts are lost. Each new holder begins the hour's failures anew.
  */
 export class LogMeter {
   readonly #days = new Map<string, LogSize & { isWritten: boolean }>();
@@ -164,7 +164,7 @@ export class LogMeter {
   }
 
   /**
-   * Marks sizes as written, and forgets days that are over.
+   * Marks sizes as written, and forgets written days that are over.
    * @param today the present day, which is not over
    */
   noteWritten(written: readonly ChangedSize[], today: string): void {

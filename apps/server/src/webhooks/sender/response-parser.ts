@@ -119,7 +119,7 @@ class ResponseHead {
     if (digits !== value) this.isPersistent = false;
   }
 
-  /** Accepts `chunked` and `identity`, also repeated, but not both: other codings would need decoding. */
+  /** Accepts `chunked` and `identity`, also repeated, but not both. Other codings would need decoding. */
   #readCoding(coding: string): void {
     const isChunked = coding === "chunked";
     const isOther = this.#hasCoding && isChunked !== this.isChunked;
@@ -137,7 +137,7 @@ function readTimeout(value: string): number | null {
 
 /** Limits on a response, including its informational responses (1xx) and trailers. */
 export interface ResponseLimits extends BodyLimits {
-  /** Limits header sections and trailers, and separately the padding in chunk-size lines. */
+  /** Limits header sections and trailers, and separately the padding in the lines between chunks. */
   readonly maxHeaderBytes: number;
   readonly maxHeaderLines: number;
   readonly maxInformational: number;
@@ -368,8 +368,8 @@ export class BoundedBody {
   }
 
   /**
-   * Returns the buffer's next size. It grows in two steps at most, because doubling would leave twice as much to the garbage
-   * collector.
+   * Returns the buffer's next size. After the first piece it grows in two steps at most, because doubling would leave twice
+   * as much to the garbage collector.
    */
   #sizeFor(length: number): number {
     if (length > SMALL_BUFFER_BYTES) return this.#limit;
