@@ -90,7 +90,7 @@ export async function readSecretsOf(db: Queryable, path: string): Promise<string
   return text;
 }
 
-/** A backup that cannot be read at all, or not by this program; the message names the reason and the remedy. */
+/** A backup cannot be written or read; the message names the reason and, where there is one, the remedy. */
 export class BackupFileError extends Error {
   override readonly name = "BackupFileError";
 }
@@ -109,7 +109,7 @@ export interface ArchiveWriter {
  * Claims a file's name by creating its draft. Only one of several processes succeeds, so that no process overwrites the
  * draft of another one.
  * @returns false when there was a draft already
- * @throws BackupFileError when no file can be created there
+ * @throws BackupFileError when the directory does not exist, or this account may not write in it
  */
 export async function claimDraft(path: string): Promise<boolean> {
   try {
@@ -225,7 +225,7 @@ async function syncDirectory(path: string): Promise<void> {
 export interface ArchiveReader {
   /** The size of the archive itself. */
   readonly bytes: number;
-  /** Returns the text of a small file. @throws BackupFileError when the file is missing or damaged */
+  /** Returns the text of a small file. @throws BackupFileError when the file is missing, too large or damaged */
   read(name: string): Promise<string>;
   /**
    * Returns the unpacked size of a file in bytes, according to the archive's directory. `open` never passes on more bytes.
@@ -271,7 +271,7 @@ function notAFile(path: string): BackupFileError {
 
 /**
  * Reads an archive.
- * @throws BackupFileError when the file is not an archive, or is damaged
+ * @throws BackupFileError when the file is missing or unreadable, is not an archive, or is damaged
  */
 export async function readArchive<Result>(
   path: string,

@@ -134,7 +134,10 @@ export const STATEMENT_TIMEOUT_MS = 10_000;
 /** Time for PostgreSQL to report a cancelled statement. Without a report the connection counts as dead. */
 const CANCEL_TIMEOUT_MS = 2_000;
 
-/** Between two statements our transactions wait for nothing. A busy machine delays them by less than this. */
+/**
+ * The least time for which a transaction may be idle. Between two statements our transactions wait for nothing, and a busy
+ * machine delays them by less than this.
+ */
 const MIN_IDLE_TRANSACTION_MS = 5_000;
 
 /**
@@ -204,7 +207,7 @@ const INT8 = 20;
 const DATE = 1082;
 const TIMESTAMPTZ = 1184;
 
-/** Returns the parser of a type. Bigints become numbers, not strings as in pg: our bigints (counts) always fit a double. */
+/** Returns the parser of a type. Bigints become numbers, not strings as in pg: all our bigints fit a double. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
   // A date stays text, 2026-01-31; pg would make it midnight in the process's time zone.

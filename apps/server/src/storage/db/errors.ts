@@ -84,7 +84,7 @@ export class TransactionConflict extends Error {
   override readonly name = "TransactionConflict";
 }
 
-/** Returns the code of an error by PostgreSQL or by the operating system; undefined for any other. */
+/** Returns the code of an error, such as PostgreSQL, the operating system or Node gives; undefined: it has none. */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
@@ -132,7 +132,10 @@ const NEVER_RUN: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
 ]);
 
-/** Codes that mean that the server is unreachable or restarting. The work may have begun, except for `NEVER_RUN`. */
+/**
+ * Codes that mean that the server is unreachable, restarting, or read-only, as in a failover. The work may have begun,
+ * except for `NEVER_RUN`.
+ */
 const SERVER_GONE: ReadonlySet<string> = new Set([
   ...NEVER_RUN,
   sqlState.adminShutdown,
@@ -143,8 +146,8 @@ const SERVER_GONE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells whether an error means that the database is unreachable or restarting, rather than slow or full. It may be back
- * soon.
+ * Tells whether an error means that the database is unreachable, restarting or read-only, rather than slow or full. It may
+ * be back soon.
  */
 export function isOutage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isOutage);

@@ -17,8 +17,8 @@ export interface OutageGate {
    * Runs work, and repeats it after an outage if that is safe: up to `MAX_ATTEMPTS` runs, within `MAX_REPEAT_AGE_MS`.
    * @param mayRepeat whether the work may be repeated after an error: it had no effect, or repeating adds no further
    * effect
-   * @throws the last error of the work; the outage's if the work was not run, because the outage takes too long or too
-   * many statements wait already
+   * @throws the last error of the work; the outage's if the work was not run, because the outage takes too long, too many
+   * statements wait already, or the gate is closed
    */
   run<Result>(work: () => Promise<Result>, mayRepeat: (error: unknown) => boolean): Promise<Result>;
   close(): Promise<void>;
@@ -74,7 +74,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     return (outage = { since: performance.now(), error, end });
   };
   const leftOf = ({ since }: Outage) => toleranceMs - (performance.now() - since);
-  /** Waits for the end of an outage. @returns whether it ended in time; false at once when too many statements wait */
+  /** Waits for the end of an outage. @returns whether it ended in time; false at once if too many wait or it is closed */
   const waitFor = async (current: Outage): Promise<boolean> => {
     if (waiting >= MAX_WAITING || leftOf(current) <= 0 || isClosed) return false;
     waiting++;

@@ -207,8 +207,8 @@ export async function countLeft(db: Database, secrets: AllSecrets): Promise<numb
 }
 
 /**
- * Counts the authenticator apps whose secret an old key encrypted. Decrypts each one, because the database cannot tell whether
- * a key of the file decrypts it.
+ * Counts the authenticator apps whose secret an old key encrypted. Decrypts those that the first key did not encrypt,
+ * because the database cannot tell whether a key of the file decrypts them.
  */
 async function countApps(db: Database, tokens: TokenCipher): Promise<number> {
   let left = 0;

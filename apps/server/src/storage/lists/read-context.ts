@@ -51,8 +51,8 @@ export interface FilteredReads {
   /**
    * Runs a read as soon as fewer than `maxRunning` reads run (fewer still for a partner that reads a lot: `HEAVY_USE_MS`). A
    * partner has one running read, however many keys it uses.
-   * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long; `invalid_request` when the
-   * caller has disconnected before it begins
+   * @throws ServiceError `unavailable` when the read cannot begin in time, too many reads of the partner wait, or it takes
+   * too long; `invalid_request` when the caller has disconnected before it begins
    */
   read<Result>(whose: ListReader, work: (db: QueryRunner) => Promise<Result>): Promise<Result>;
   /** Counts `work` as such a read although it uses other connections, because it takes as long. */
@@ -74,7 +74,10 @@ export interface FilteredReadsOptions {
   readonly maxRunning: number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
-  /** Called when a read is refused. `full`: it could not begin in time. `slow`: PostgreSQL cancelled it. */
+  /**
+   * Called when a read is refused. `full`: it could not begin in time, or too many of the partner's reads waited. `slow`:
+   * PostgreSQL cancelled it.
+   */
   readonly onRefused: (reason: "full" | "slow") => void;
   /** Milliseconds that a read may wait before it begins. */
   readonly maxWaitMs?: number;
@@ -138,7 +141,7 @@ export function createFilteredReads(options: FilteredReadsOptions): FilteredRead
 
 /** Lets readers run, each once at a time and `maxRunning` in all. A `reader` is a partner: its system's id and its own. */
 interface ReadQueue {
-  /** Resolves when the reader may run. @throws ServiceError when it has waited too long, or has disconnected */
+  /** Resolves when the reader may run. @throws ServiceError when it has to wait too long, or has disconnected */
   enter(reader: string, how: Pick<ListReader, "signal" | "isPatient">): Promise<void>;
   /** @param ms for how long the read ran */
   leave(reader: string, ms: number): void;

@@ -63,7 +63,7 @@ export interface Changes {
   readonly resets: number;
 }
 
-/** Returns the columns that filters compare. Each field of a filter is a column of the list's table. */
+/** Returns the columns that filters compare. Each field of a filter is a column; `within` compares `lat` and `lon`. */
 export function rememberedColumns(filters: Readonly<Record<string, Filter>>): RememberableList["columns"] {
   const columns = Object.values(filters).flatMap(([comparison, ...fields]): [string, RememberedColumn][] => {
     if (comparison === "within") return ["lat", "lon"].map((field) => [field, { kind: "number", sql: field }]);

@@ -97,7 +97,7 @@ export class SortedRows {
     return columnOf(this.#texts, name);
   }
 
-  /** Returns the code of a text in a column; -1 when no row has the text. */
+  /** Returns the code of a text in a column; -1: no row has had the text. */
   code(name: string, text: string): number {
     return columnOf(this.#codes, name).get(text) ?? -1;
   }

@@ -121,8 +121,8 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
 }
 
 /**
- * Creates the partitions that a process needs before it writes its first row. Without them the row would go into a default
- * partition, and then all later rows of that day would have to go there, too.
+ * Creates the partitions that a process needs before it writes its first row. Without them the row would be refused, or go
+ * into a default partition, and then all later rows of that day would have to go there, too.
  */
 export async function createFirstPartitions(db: Database, clock: () => number): Promise<void> {
   const today = dayOf(clock());

@@ -6,9 +6,9 @@ import type { WorkName } from "./work.rules.ts";
 
 /*
  * Does background work on units, such as overdue reservations, so that a bad unit does not stop the others: `sweepUnits` for
- * batches, `runGuarded` for one unit. A unit that fails is tried again later, alone. A unit may also end the process, so each
- * run is recorded before it begins and deleted when it ends. A record that is older than `RUN_TIMEOUT_MS` is of a process
- * that ended: the next process counts a crash for the run's units.
+ * batches, `runGuarded` for one unit. A unit that fails is tried again later, alone. A unit may also end the process, so a
+ * run that could (`canCrash`, `runGuarded`) is recorded before it begins, and the record is deleted when it ends. A record
+ * that is older than `RUN_TIMEOUT_MS` is of a process that ended: the next process counts a crash for the run's units.
  */
 
 /** Background work on units of a system. */
@@ -171,7 +171,7 @@ const OTHER_RUN_POLL_INTERVAL_MS = 100;
 /** The most due units among which the one to run is searched for. */
 const MAX_DUE = 1_000;
 
-/** Thrown when a unit is not run now, because it may have ended a process. */
+/** Thrown when a unit is not run now, because it may have ended a process, or another process works on it. */
 class UnitKeptApart extends Error {
   override readonly name = "UnitKeptApart";
   readonly condition = "work_kept_apart";

@@ -30,16 +30,19 @@ import { BATCH_CONDITION, lockedTables, splitStatements, type Step } from "./sch
 /*
  * Applies the migrations that a program has (`Program`) and the database lacks. One process at a time does so, over a
  * separate connection. It records each step, so that the next process continues after a crash. It waits only briefly for
- * locks, because requests for the same tables queue up behind it.
+ * locks that block requests, because requests for the same tables queue up behind it.
  */
 
 /** Options for applying one step of a migration (schema-change.rules.ts says what a step is). */
 interface StepOptions {
   /** Writes to the log why a step, or the whole migration, waits. */
   readonly report?: (message: string) => void;
-  /** Limits how long a step waits for a lock, and so how long later requests for the lock wait. */
+  /**
+   * Limits how long a transaction of a step waits for a lock, and so how long later requests for the lock wait. Some
+   * attempts wait longer for an autovacuum (`lockWaitMs`).
+   */
   readonly lockTimeoutMs?: number;
-  /** The most attempts of each step to get its locks. */
+  /** The most attempts of a step, or of each batch of a backfill, to get its locks. */
   readonly lockAttempts?: number;
   /** Rows of a batch. Too low: costs more transactions. Too high: locks their rows for longer. */
   readonly batchRows?: number;
@@ -277,7 +280,7 @@ async function runBackfill(
   }
 }
 
-/** Repeats `work` with growing pauses while it does not get a lock, or loses a deadlock. */
+/** Repeats `work` with growing pauses while it does not get a lock, or fails as `isRetryable`, such as by a deadlock. */
 async function untilLocked(
   session: MigrationSession,
   step: Step,
@@ -436,7 +439,7 @@ async function findKey(db: Runner, table: string): Promise<Key> {
   return { table, columns: rest.map((name) => `${table}.${name}`) };
 }
 
-/** A separate connection without time limits. PostgreSQL releases the migrator's lock when the connection ends. */
+/** A separate connection whose statements have no time limit. PostgreSQL releases the migrator's lock when the connection ends. */
 interface MigrationSession extends Runner {
   /** Runs text that cannot be prepared: several statements, or one that must not run in a transaction. */
   run(text: string): Promise<void>;

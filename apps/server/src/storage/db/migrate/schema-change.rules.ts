@@ -93,7 +93,7 @@ export function splitStatements(sql: string): SqlStatement[] {
       const end = start + part.length;
       const [source, text] = [sql.slice(start, end), withoutComments.slice(start, end)];
       start = end + 1;
-      // `onOneLine` leaves one space inside each masked literal.
+      // `onOneLine` leaves one space inside each masked literal that was not empty.
       return { source, text: onOneLine(text), bare: onOneLine(part).replaceAll("' '", "''").toLowerCase() };
     })
     .filter(({ bare }) => bare !== "");
