@@ -1,4 +1,4 @@
-/** The stored details of a refused request: enough to explain the refusal, and never a credential. */
+/* The stored details of a refused request: enough to explain the refusal, without the credentials that are recognised. */
 
 /** A refused request, as it came and as it was answered. */
 export interface RefusedRequest {

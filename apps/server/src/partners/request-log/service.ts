@@ -57,7 +57,7 @@ const DAY_MS = 86_400_000;
 /** Part of the log, the newest request first. */
 export interface RequestPage {
   readonly requests: readonly RequestRow[];
-  /** The position of the next page; null: nothing older is stored. */
+  /** The position of the next page; null: nothing older matches. */
   readonly next: LogPosition | null;
   /**
    * The time of the oldest request that was read, if the page ends at the scan limit: older ones may match. Otherwise null.

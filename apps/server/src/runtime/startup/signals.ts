@@ -25,7 +25,7 @@ const POLL_INTERVAL_MS = 1_000;
  * Detects that the package manager that started the service has ended. `npx pnpm start` is a chain of processes (npx, pnpm,
  * sh, node). A person who ends npx means the service, but a signal to npx does not reach the other processes. A service that
  * was started without a package manager has no such chain and outlives its parent, so `nohup`, `setsid`, systemd and a
- * shell's `&` work as usual.
+ * shell's `&` work as usual. Works on Linux only; elsewhere it never calls `onGone`.
  * @returns a function that ends the watch
  */
 export function watchLauncher(onGone: () => void): () => void {
