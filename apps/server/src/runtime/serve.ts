@@ -36,7 +36,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const certificate = await checkBeforeStart(config, role);
   const activities = createActivityTracker();
   const store = await openDatabaseFor(config, logger, activities);
-  // In the order of opening. Called in reverse: first requests are no longer accepted, and last the database is closed.
+  // In the order of opening. Called in reverse: requests end before what they need is closed, and the database is last.
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const stopLoggingWarnings = logConsoleWarnings(logger);
   closers.push(() => Promise.resolve(stopLoggingWarnings()));

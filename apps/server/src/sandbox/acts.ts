@@ -146,7 +146,7 @@ export class CityActs {
     await this.#do(`ride ${id} is cancelled`, cancelRides(this.#context, this.systemId, [{ item: { id } }]));
   }
 
-  /** Corrects a completed ride: it ended at another station than `endStationId`, if there is one. @returns the station's id */
+  /** Corrects a completed ride: it ended at another station than `endStationId`, if there is one. @returns that station */
   async correctRide(id: string, endStationId: string): Promise<string> {
     const end_station_id = await this.otherStation(endStationId);
     const item = { id, end_station_id };
@@ -256,8 +256,8 @@ export class CityActs {
     if (count === "docks") return [];
     const { db } = this.#context;
     const there = (await listFreeBikes(db, this.systemId, id, isRunLowFirst ? limit - 1 : limit)).length;
-    // Reads `limit` bikes of all stations, and leaves out those of this station. Without `isRunLowFirst` at most `there` are
-    // left out, so what remains is enough, if there are enough.
+    // Reads `limit` bikes of all stations, and leaves out those of this station. Without `isRunLowFirst` at most `there`
+    // are left out, so what remains is enough, if there are enough.
     const others = (await listFreeBikes(db, this.systemId, null, limit)).filter((bike) => bike.station_id !== id);
     const missing = limit - there;
     const most = Math.min(others.length, MAX_TAKEN);

@@ -100,7 +100,10 @@ export function senderAt(publicUrl: string | undefined): string | undefined {
   return isPublicName ? `no-reply@${host}` : undefined;
 }
 
-/** Parses an issuer of OpenID Connect: https, except on this machine. Returns it as `URL` writes it, so that issuers can be compared. */
+/**
+ * Parses an issuer of OpenID Connect: https, except on this machine. Returns it as `URL` writes it, so that issuers can be
+ * compared.
+ */
 export function issuerUrl(text: string): string {
   const url = URL.parse(text);
   const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));

@@ -22,7 +22,7 @@ export interface RemovedEndpoint extends EndpointChange {
 
 /**
  * Removes one of a partner's endpoints: its secrets are deleted, its address, events and mail address leave its row (the
- * audit log keeps them), its replays are finished. Attempts in flight end and are logged; nothing else is sent. Waiting
+ * audit log keeps them), its replays are stopped. Attempts in flight end and are logged; nothing else is sent. Waiting
  * deliveries are held, not lost: an endpoint that was removed by mistake can be created anew, and a replay then sends them.
  * @throws ServiceError when the partner never had the endpoint, or `by` is the partner and the operator has paused it
  */

@@ -439,7 +439,10 @@ async function findKey(db: Runner, table: string): Promise<Key> {
   return { table, columns: rest.map((name) => `${table}.${name}`) };
 }
 
-/** A separate connection whose statements have no time limit. PostgreSQL releases the migrator's lock when the connection ends. */
+/**
+ * A separate connection whose statements have no time limit. PostgreSQL releases the migrator's lock when the connection
+ * ends.
+ */
 interface MigrationSession extends Runner {
   /** Runs text that cannot be prepared: several statements, or one that must not run in a transaction. */
   run(text: string): Promise<void>;
