@@ -206,7 +206,7 @@ ${methods.join("\n")}`;
 }
 
 /**
- * Returns the methods of an endpoint: one for most, but several for a list, such as `list` and `changes_since`.
+ * Returns the methods of an endpoint: one for most, but several for some lists, such as `list` and `changes_since`.
  * @param isAsync whether they are for tasks, instead of threads
  */
 function methodsOf(endpoint: Endpoint, isAsync: boolean): string[] {

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { namedSets, sandboxSets } from "../../contract/tools/json-types-files.ts";
 import { bracketed, docstring, isKeyword, pascalCase } from "./python-text.ts";
 
-/* Writes src/bikeshare/types.py: a Python type for each schema of the OpenAPI document. */
+/* Writes src/bikeshare/types.py: Python types for the schemas of the OpenAPI document, except those in `LEFT_OUT`. */
 
 /** The fields of a JSON schema that are used here. */
 export interface Schema {

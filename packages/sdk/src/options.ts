@@ -43,7 +43,7 @@ export interface IdempotentRequestOptions extends RequestOptions {
 
 /** The options of a client. */
 export interface ClientOptions extends RetryOptions, Hooks {
-  /** The API key, or a function that returns it. The function is called before each request. */
+  /** The API key, or a function that returns it. The function is called before each request that needs a key. */
   readonly apiKey: string | (() => string | Promise<string>);
   /** The service's URL: https, or http on this machine. */
   readonly baseUrl: string;

@@ -59,6 +59,7 @@ class BikeShare(Resources):
 
     :param base_url: the service's URL: https, or http on this machine
     :param api_key: the API key, or a function that returns it. The function is called before each request
+        that needs a key
     :param timeout: seconds for one request. Default 30. `RequestOptions` explains this option and the next two
     :param total_timeout: seconds for a call in total. Default 300
     :param max_retries: how often a failed request is sent again. Default 4

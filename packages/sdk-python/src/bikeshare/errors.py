@@ -17,7 +17,7 @@ class BikeShareError(Exception):
     retry_after: float | None
     """Seconds after which the service or the key's rate limit allows another attempt."""
     idempotency_key: str | None
-    """The key of a call that creates something. Pass it to a new call to repeat the creation without doing it twice."""
+    """The idempotency key of a call that takes one. Pass it to a new call to repeat the change without doing it twice."""
 
     def __init__(
         self,

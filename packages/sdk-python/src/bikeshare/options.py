@@ -22,8 +22,8 @@ class RequestOptions(TypedDict, total=False):
     each page is a call. Default 300, so that a call can wait for its turn when many calls share a limit of 60 a minute.
     `math.inf` accepts any `Retry-After`."""
     max_retries: int | None
-    """How often a failed or rate-limited request is sent again. Default 4; 0: never. A creation keeps its idempotency
-    key."""
+    """How often a failed or rate-limited request is sent again. Default 4; 0: never. A request that takes
+    an idempotency key is sent again with the same one."""
 
 
 class IdempotentRequestOptions(RequestOptions, total=False):

@@ -10,7 +10,7 @@ const MIN_ANNOUNCED_WAIT_MS = 2_000;
 /**
  * Returns the client's options from the command line or, for those not given, from environment variables.
  *
- * @throws UsageError that names what is missing
+ * @throws UsageError that names what is missing, or the option whose file cannot be read
  */
 export async function readClientOptions(
   values: OptionValues,

@@ -57,7 +57,7 @@ export interface LocalContext {
   readonly environment: Environment;
 }
 
-/** Returns the value of an option; undefined if it was not given. */
+/** Returns the value of an option; undefined if it was not given, or is one without a value. */
 export function textOf(values: OptionValues, name: string): string | undefined {
   const value = values[name];
   return value === true ? undefined : value;

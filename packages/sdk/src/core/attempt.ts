@@ -44,7 +44,8 @@ export interface Call extends Settings {
  *
  * @param request the request without the key
  * @param onRateLimit called with the rate limit that the response reports
- * @throws the signal's reason; the error of a hook or of the function `apiKey`; UsageError for a key that no header can hold
+ * @throws the signal's reason; the error of a hook, of `validate` or of the function `apiKey`; UsageError for a key that no
+ *   header can hold
  */
 export async function sendOnce(
   call: Call,

@@ -9,7 +9,8 @@ import { isRetryable, retryDelayMs } from "./retry.ts";
 /**
  * Makes a call: waits for the rate limit, sends the request, and sends it again while that may help.
  *
- * @throws BikeShareError of the last attempt, TimeoutError at the deadline, or the signal's reason
+ * @throws UsageError for a wrong option or request, BikeShareError of the last attempt, TimeoutError at the deadline, the
+ *   signal's reason, or what `sendOnce` throws
  */
 export async function send(
   client: Settings,

@@ -42,7 +42,7 @@ export function putDelivery(city: City, partnerId: string, fields: DeliveryField
 
 /**
  * Returns one page of a partner's deliveries, newest first.
- * @throws ServiceError `invalid_parameter` when `since` is not before `until`
+ * @throws ServiceError `invalid_parameter` when `since` is not before `until`; `invalid_cursor`
  */
 export function deliveriesOf(city: City, partnerId: string, query: Values): DeliveryRecordList {
   const { limit: wanted, cursor: given, ...filters } = query as DeliveryListQuery;

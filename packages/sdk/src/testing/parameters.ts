@@ -34,7 +34,7 @@ export function readQuery(search: URLSearchParams, kinds: Kinds): Values {
   const issues = issuesByName(kinds, (name, kind) => {
     const [text, ...more] = search.getAll(name);
     if (text === undefined) return [];
-    // A wrong number is stored as NaN; `refuse` rejects the request below.
+    // A wrong number is stored too, perhaps as NaN; `refuse` rejects the request below.
     values[name] = kind === "positiveInteger" ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
     return more.length > 0 ? [issueText("repeated")] : issuesOf(kind, text);
   });

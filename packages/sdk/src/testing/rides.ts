@@ -35,7 +35,7 @@ export interface RideEnd extends Pick<Ride, "id"> {
   readonly end_reason?: Ride["end_reason"];
 }
 
-/** The correction of a ride that has ended. Omitted fields stay as they were. */
+/** The correction of a completed ride. Omitted fields stay as they were. */
 export interface RideCorrection extends Pick<Ride, "id"> {
   readonly ended_at?: string;
   readonly end_station_id?: string | null;
@@ -79,7 +79,7 @@ export function hasEndedSince({ rides }: City, { id, bike_id, ended_at }: Ride):
 
 /**
  * Returns the time of a ride that starts now. It is not before the end of the bike's previous ride.
- * @throws Error when another ride of the bike is later
+ * @throws Error when another ride of the bike is under way, or ends more than 5 minutes from now
  */
 export function startOf(city: City, id: string, bikeId: string): string {
   const now = new Date(city.now());

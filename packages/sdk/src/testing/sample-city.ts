@@ -31,7 +31,7 @@ export interface SampleCity {
 export function sampleCity({ stations = 5, bikes = 20, rides = 120 }: SampleSize = {}): SampleCity {
   const stationId = (n: number) => `station_${String((n % stations) + 1).padStart(3, "0")}`;
   const bikeId = (n: number) => `bike_${String((n % bikes) + 1).padStart(3, "0")}`;
-  // Rides last ten minutes. The distance is chosen so that rides of one bike do not overlap.
+  // Rides last ten minutes. The time between two starts is chosen so that rides of one bike do not overlap.
   const minutesApart = Math.max(1, Math.ceil(10 / bikes));
   return {
     stations: times(stations, (n) => ({

@@ -67,12 +67,12 @@ export function match({ method, url }: Pick<Incoming, "method" | "url">): Matche
  * @param instead a scripted answer, which replaces the last two steps: the check of the parameters, and the work
  */
 export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answer {
-  /** The rate-limit headers, which every answer to a known key has, even an error. */
+  /** The rate-limit headers. Every answer after the check of the key has them, even an error. */
   const headers: Record<string, string> = {};
   const respond = (): Answer => {
     checkTransport(parts, incoming);
     const matched = match(incoming);
-    // An unknown path needs a scope too, so that only a caller with a key learns that it is unknown.
+    // Most unknown paths need a scope too (`scopeOfPath`), so that only a caller with a key learns that it is unknown.
     const scope = matched?.endpoint.scope ?? scopeOfPath(incoming.url.pathname);
     const scopes = [scope, ...parameterScopesOf(matched?.endpoint, incoming)];
     const caller = scope === "none" ? undefined : authenticate(parts, incoming, scopes, headers);

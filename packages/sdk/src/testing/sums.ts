@@ -101,7 +101,7 @@ function stationsOf(city: City): NonNullable<SummaryStep["stations"]> {
   };
 }
 
-/** Returns one page of flows, summed from all rides of the fake. */
+/** Returns one page of flows, summed from the fake's completed rides. */
 export function flowsOf(city: City, query: Values): FlowList {
   const { limit: wanted, cursor: given, ...selection } = query as FlowQuery;
   const today = instant(city.now()).slice(0, 10);

@@ -31,7 +31,7 @@ class Ticket:
 
     def __init__(self, wakeup: Wakeup) -> None:
         self.wakeup = wakeup
-        """It is set when the request may be sent earlier than `admit` has returned."""
+        """It is set to end a wait early, because `admit` may return less now."""
 
 
 class RateLimiter:

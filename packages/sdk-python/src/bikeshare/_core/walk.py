@@ -83,7 +83,7 @@ class Page(Generic[Item]):
     total_pages: int | None
     """Numbered paging: the number of pages."""
     next_cursor: str | None
-    """Cursor paging: the next page, for `resume_from`; absent or empty on the last."""
+    """Cursor paging: the next page, for `resume_from`; None or empty on the last."""
     checkpoint: str | None
     """On the last page of `changes_since()`: the checkpoint for the next call."""
     has_next_page: bool
@@ -281,7 +281,9 @@ class Walk(Generic[Item]):
         return page
 
     def checkpoint(self) -> str | None:
-        """Returns the position after the last returned item; None when the iteration is finished."""
+        """Returns the position after the last returned item. When the iteration is finished: None, or the checkpoint of a
+        followed list, or for events the id of the last one.
+        """
         if self._list.after is not None:
             return self._checkpoint_by_id(self._list.after)
         is_followed = self._list.start.since is not None

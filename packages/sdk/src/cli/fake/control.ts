@@ -53,7 +53,7 @@ export function createControl(fake: FakeBikeShare, options: ControlOptions): Non
 function routesOf(fake: FakeBikeShare, options: ControlOptions): Routes {
   const { operator } = fake;
   const scripts = new Set<Script>();
-  /** The keys of `blank` are the fields of a resource. */
+  /** Returns the names of a resource's fields: the keys of its blank. */
   const fieldsOf = (resource: keyof typeof blank) => Object.keys(blank[resource]);
   /** Makes a control request that takes a body with these fields. */
   const control = (fields: readonly string[], run: Control["run"]): Control => ({ fields, run });

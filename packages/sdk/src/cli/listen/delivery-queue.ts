@@ -13,7 +13,7 @@ export interface Delivery {
 }
 
 interface Entry {
-  /** The id of the previous event in the list. */
+  /** The id of the event that was added before this one; for the first, `start`. */
   readonly previousId: string | undefined;
   readonly attempts: number;
   /** Milliseconds since 1970; 0: at once. */
@@ -53,8 +53,8 @@ export function createDeliveryQueue(start: string | undefined, concurrency: numb
     },
     /**
      * Starts the next delivery: the oldest event that is due, if fewer than `concurrency` are in flight. An event waits
-     * while another one about the same ride, station or reservation is in flight, so that events about one resource keep
-     * their order unless an attempt fails: an event that waits for its retry does not hold up later ones.
+     * while another one about the same resource is in flight, so that events about one resource keep their order unless
+     * an attempt fails: an event that waits for its retry does not hold up later ones.
      *
      * @param now milliseconds since 1970
      */

@@ -112,7 +112,7 @@ interface State {
   readonly clock: Environment["clock"];
 }
 
-/** Handles the end of an attempt. @returns the time at which the next delivery may be due; undefined: no need to wait */
+/** Handles the end of an attempt. @returns the time at which the next delivery may be due; undefined: no timer is needed */
 function handleOutcome(
   { queue, breaker, counts, output, clock }: State,
   { event, attempts }: Delivery,

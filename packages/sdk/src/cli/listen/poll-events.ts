@@ -27,7 +27,8 @@ export interface PollOptions {
  * Passes every new event to the sink, once and in order, until the program is stopped. While the service does not respond,
  * it keeps trying.
  *
- * @throws the signal's reason; BikeShareError for an error that a retry cannot fix, such as a missing scope
+ * @throws an error when the program is stopped; BikeShareError for an error that a retry cannot fix, such as a missing
+ *   scope
  */
 export async function pollEvents(options: PollOptions): Promise<never> {
   const { client, names, sink, environment, output } = options;
@@ -50,7 +51,7 @@ export async function pollEvents(options: PollOptions): Promise<never> {
       if (!isBikeShareError(error) || !isRetryable(error)) throw error;
       if (failures++ === 0) output.note(`The service does not respond; retrying: ${printable(error.message)}`);
     }
-    // Doubles after each failure, up to 1024 times the interval.
+    // Doubles after each failure, up to 1024 times the interval and at most MAX_OUTAGE_DELAY_MS.
     const delayMs = options.intervalMs * 2 ** Math.min(failures, 10);
     await environment.wait(failures > 0 ? Math.min(delayMs, MAX_OUTAGE_DELAY_MS) : delayMs, stopped);
   }
