@@ -154,7 +154,7 @@ export interface DeliveryResult {
   readonly repeated: number;
   /** Rides whose end an endpoint received before the start. The service promises no order. */
   readonly reordered: number;
-  /** Requests with an invalid signature. */
+  /** Requests that are not correctly signed deliveries. */
   readonly unverified: number;
   /** Examples of lost deliveries: `ride.started <ride id>`. */
   readonly examples: readonly string[];

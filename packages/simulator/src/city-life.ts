@@ -136,7 +136,10 @@ function sendTelemetry(backend: Backend, rides: Rides, event: CityEventOf<"telem
   send({ path: "stations", subjectId: station.id, item: { id: station.id, num_docks_available: docks } });
 }
 
-/** Sends a report from before the bike's last ride. The service must not move the bike back to where it was then. */
+/**
+ * Sends a report with the time and place of the start of the bike's last ride. The service must not move the bike back to
+ * where it was then.
+ */
 function sendLateReport({ send }: Backend, rides: Rides, id: string): void {
   const last = rides.lastRideOf(id);
   if (last === undefined) return;

@@ -331,7 +331,7 @@ function outageAt(
   hour: number,
 ): { readonly place: Place; readonly begins: boolean } | undefined {
   if (day % OUTAGE.everyDays !== 0) return undefined;
-  // Another station each time.
+  // Usually another station than the time before.
   const place = places[(day * 31) % places.length];
   if (place === undefined || (hour !== OUTAGE.from && hour !== OUTAGE.until)) return undefined;
   return { place, begins: hour === OUTAGE.from };

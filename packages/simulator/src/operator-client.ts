@@ -51,7 +51,7 @@ export type OnAnswer = (command: Command, result: BatchResult) => void;
 /** The outcome of sending a batch. */
 export type Answer =
   | { readonly kind: "done"; readonly results: readonly BatchResult[] }
-  /** It is unknown whether the batch was done. Send the same request again, after `afterMs` if the service names a time. */
+  /** The batch may or may not have been done. Send the same request again, after `afterMs` if the service names a time. */
   | { readonly kind: "retry"; readonly reason: string; readonly afterMs: number | undefined }
   /** The batch as a whole is wrong. Sending it again does not help. */
   | { readonly kind: "rejected"; readonly reason: string };

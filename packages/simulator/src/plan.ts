@@ -137,7 +137,7 @@ function plannedRide(city: City, random: Random, hour: number): PlannedRide {
 
 type Direction = readonly [CityStation, CityStation];
 
-/** Returns the start and the end of a ride: into the centre before noon, out of it from 15:00 on, else as drawn. */
+/** Returns the start and the end of a ride. A commute goes into the centre before noon, and out of it from 15:00 on. */
 function commute(isCommute: boolean, hour: number, [outer, inner]: Direction, otherwise: Direction): Direction {
   if (isCommute && hour < 12) return [outer, inner];
   return isCommute && hour >= 15 ? [inner, outer] : otherwise;

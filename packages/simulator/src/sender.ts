@@ -27,7 +27,10 @@ export interface SenderOptions {
 const LANES = 4;
 /** Maximum items of a request. Too low: makes more requests. Too high: makes each response slower. */
 const MAX_BATCH_ITEMS = 100;
-/** Delay before a failed request is sent again. It doubles each time, up to `MAX_RETRY_DELAY_MS`. */
+/**
+ * Delay before a failed request is sent again, unless the service names a time. It doubles each time, up to
+ * `MAX_RETRY_DELAY_MS`.
+ */
 const FIRST_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 2000;
 const POLL_INTERVAL_MS = 20;

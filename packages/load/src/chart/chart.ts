@@ -41,7 +41,8 @@ const NAME_WIDTH = 120;
 
 /**
  * Draws the chart as a file of its own, readable on light and dark pages. Each name above the chart has the colour of
- * its line. A baseline is not drawn, because the picture has no style for it.
+ * its line. Do not pass a baseline: the picture has no style for its line, and would
+ * show only its name.
  */
 export function drawPicture(options: ChartOptions): string {
   const names = linesOf(options).map(

@@ -17,7 +17,10 @@ export interface RunOptions {
 /** Delay of the run's start, so that all threads receive its time before it comes. */
 const START_DELAY_MS = 200;
 
-/** Runs a plan on its worker threads. @throws the error of a thread that failed */
+/**
+ * Runs a plan on its worker threads.
+ * @throws the error of a thread that failed; Error when a thread ends early, or when `signal` aborts
+ */
 export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<RunOutcome> {
   const workers = Array.from({ length: plan.workers }, (_, workerIndex) => startWorker({ plan, workerIndex }));
   const collector = createCollector(plan, onSecond);

@@ -11,7 +11,10 @@ import type { Answer } from "../http/client.ts";
 import type { CreateScenario, OutgoingRequest, World } from "../run-at-rate/scenario.ts";
 import { rotation } from "./reading.ts";
 
-/* The scenario of a partner that reads the past: stations as they were, sums and flows. Each kind of request has a check. */
+/*
+ * The scenario of a partner that reads the past: stations as they were, sums, flows and files. Each kind of answer has a
+ * check, except the list of files.
+ */
 
 /** Milliseconds after which everything that happened at an instant is committed. */
 const SETTLED_MS = 10_000;

@@ -3,7 +3,10 @@ import { apiRequest } from "../contract/endpoints.ts";
 import type { Answer } from "../http/client.ts";
 import type { CreateScenario, Exchange } from "../run-at-rate/scenario.ts";
 
-/* Scenarios of partners that read lists. Each checks what the answers promise, such as that a walk shows no ride twice. */
+/*
+ * Scenarios of partners that read lists. Each but `mixedKeys` checks what the answers promise, such as that a walk shows no
+ * ride twice.
+ */
 
 /** Returns a function that returns the items in turn, over and over. */
 export function rotation<Item>(items: readonly [Item, ...Item[]]): () => Item {

@@ -26,7 +26,7 @@ export interface ClientOptions {
   readonly signal: AbortSignal;
 }
 
-/** Error codes that are normal when many clients want the same bikes. */
+/** Error codes that a request to reserve may normally get: no bike is left, the rider has one, the station is offline. */
 const EXPECTED_CODES = new Set(["no_bike_available", "rider_has_active_reservation", "station_offline"]);
 /**
  * The share of requests to reserve a bike that are sent twice at once, with the same `Idempotency-Key`. The two must make
