@@ -3,7 +3,7 @@
  * tools/audit-dependencies.ts reads the reports and applies the rules.
  */
 
-/** Allowed licences: they require only a notice, or affect only changes to their own files. */
+/** Allowed licences: they require a notice at most. */
 const LICENCES: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",
@@ -89,7 +89,8 @@ export interface AuditReport {
 }
 
 /**
- * Returns what must be done about a report: high advisories that are not accepted, and acceptances whose review is due.
+ * Returns what must be done about a report: high and critical advisories that are not accepted, and acceptances whose
+ * review is due.
  * @param today `2026-11-22`
  */
 export function openAdvisories(

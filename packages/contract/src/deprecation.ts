@@ -26,7 +26,7 @@ export function deprecationHeaders({ since, sunset, successor }: Deprecation): R
   };
 }
 
-/** Describes a deprecation in a sentence, for the documents. */
+/** Describes a deprecation in words, for the documents. */
 export function describeDeprecation({ since, sunset, successor }: Deprecation): string {
   const instead = successor === undefined ? "Nothing replaces it." : `Use \`${successor}\` instead.`;
   return `**Deprecated since ${since}; a release from ${sunset} on may lack this endpoint.** ${instead}`;

@@ -71,7 +71,7 @@ const recentQuery = z
 const deviceParams = z.object({ device_id: z.string().describe("A vehicle's UUID") });
 const stopParams = z.object({ stop_id: z.string().describe("A station's UUID") });
 
-/** The Provider API of the Mobility Data Specification, for agencies. Only an agency's key may call it. */
+/** The Provider API of the Mobility Data Specification. Only agencies may call it, with a key or a token. */
 export const mdsContract = c.router(
   {
     token: {

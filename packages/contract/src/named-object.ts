@@ -1,7 +1,7 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 
-/** Returns an object without other fields than these, under the name and the description that the documents give it. */
+/** Returns the schema of an object with these fields and no others, with its name and description in the documents. */
 export function namedObject<Fields extends z.ZodRawShape>(title: string, description: string, fields: Fields) {
   return extendApi(z.object(fields).strict().describe(description), { title });
 }

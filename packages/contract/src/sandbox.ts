@@ -26,7 +26,7 @@ const c = initContract();
 const metadata = { scope: "sandbox" } as const satisfies EndpointMetadata;
 /** For endpoints at which a repeated request has its effect again, so that clients must not retry it by themselves. */
 const repeats = { ...metadata, repeats: true } as const satisfies EndpointMetadata;
-/** Errors when the city lacks what a command needs, such as a free bike. */
+/** Errors when the state of the city does not allow a command, such as when no bike is free. */
 const cityConflicts = [
   "no_bike_available",
   "bike_not_available",

@@ -24,7 +24,7 @@ export function isText(text: string): boolean {
   return !/[\0\p{Cs}]/u.test(text);
 }
 
-/** Tells whether a text is the address of a page, without a password in it. */
+/** Tells whether a text is the address of a page, without a user name or password in it. */
 export function isWebAddress(text: string): boolean {
   const url = /^https?:\/\/\S+$/i.test(text) && isOneLine(text) ? URL.parse(text) : null;
   return url !== null && url.username === "" && url.password === "";

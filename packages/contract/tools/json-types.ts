@@ -151,7 +151,10 @@ function typeOf(schema: z.ZodTypeAny, side: Side, names: Names, indent: string):
   throw new Error(`no words for ${schema.constructor.name}`);
 }
 
-/** Returns the type that the contract sets for its documents, if any. The schema only describes how the value is parsed. */
+/**
+ * Returns `number` if the contract sets a type of number for its documents. The schema only describes how the value is
+ * parsed.
+ */
 function documentedType(schema: z.ZodTypeAny): string | undefined {
   const meta: unknown = Reflect.get(schema, "metaOpenApi");
   const type: unknown = typeof meta === "object" && meta !== null ? Reflect.get(meta, "type") : undefined;

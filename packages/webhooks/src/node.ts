@@ -48,8 +48,8 @@ function standardKey(secret: string): Buffer | undefined {
 
 /**
  * Returns the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of a delivery. The signature has a
- * `v1,<base64>` for each secret: an HMAC-SHA256 over the id, the time and the body, with dots in between. Returns no headers
- * if no secret has the form of the specification.
+ * `v1,<base64>` for each secret in the form of the specification: an HMAC-SHA256 over the id, the time and the body, with
+ * dots in between. Returns no headers if no secret has this form.
  *
  * @throws RangeError for a time that is not in whole seconds; WebhookVerificationError `body_not_raw`
  */

@@ -228,7 +228,8 @@ const zonesFacts = {
 } as const satisfies Facts;
 
 /**
- * The kinds of things that the operator can describe, with their facts. Each thing is found by the operator's own id.
+ * The kinds of things that the operator can describe, with their facts. Each thing is found by the operator's own id,
+ * except the system and its zones, which a system has once.
  */
 export const factKinds = {
   system: systemFacts,

@@ -78,7 +78,7 @@ export const mdsVehicleStatus = namedObject("MdsVehicleStatus", "A vehicle's las
 export type MdsVehicleStatus = z.infer<typeof mdsVehicleStatus>;
 
 const version = z.string().describe("The version of MDS");
-/** The head of responses that show the present state. Those about an hour have only a version. */
+/** The head of responses that show the present state. The others have only a version. */
 const presentStateHead = {
   version,
   last_updated: milliseconds,

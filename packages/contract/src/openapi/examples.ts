@@ -47,7 +47,7 @@ import {
   startedRide,
 } from "./example-resources.ts";
 
-/** Examples by the name of their schema, or by the operation that returns only a part of the schema. */
+/** Examples by the name of their schema, or by the operation that has examples of its own. */
 export type Examples = Readonly<Record<string, Readonly<Record<string, Example>>>>;
 
 const stationUpsert: StationUpsert = {

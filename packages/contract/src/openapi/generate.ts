@@ -42,7 +42,7 @@ export interface GenerateOptions {
 /**
  * Runs ts-rest's generator over a contract and lifts its OpenAPI 3.0 to 3.1.
  *
- * @throws ZodError when an endpoint's metadata names no scope
+ * @throws ZodError when an endpoint's metadata is not valid, such as without a scope
  */
 export function generate(contract: AppRouter, { bodies, readers = "clients" }: GenerateOptions): Generated {
   const metadata = new Map<string, Metadata>();

@@ -12,7 +12,7 @@ export interface EndpointTraits {
   readonly scope: string;
   /** Whether the endpoint answers with a list, page by page. */
   readonly isPaged: boolean;
-  /** Whether the endpoint reads data, so that its answers carry an ETag. */
+  /** Whether the endpoint answers 304 to a caller whose copy is current. Then its answers carry an `ETag`. */
   readonly isConditional: boolean;
   /** Whether the endpoint takes an `Idempotency-Key`. */
   readonly idempotent: boolean;
