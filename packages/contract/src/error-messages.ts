@@ -2,8 +2,8 @@ import type { ErrorCode } from "./error-catalogue.ts";
 
 /**
  * Every message of every error, by error code and by the message's name. `{placeholders}` stand for values, such as those
- * of the request. A function that rejects a request names a message and gives its values, so that each text is written once.
- * An error code that is missing here has one message: its meaning and its action in `errorCatalogue`.
+ * of the request. A function that rejects a request names a message and gives its values, so that each text is written
+ * once. An error code that is missing here has one message: its meaning and its action in `errorCatalogue`.
  */
 export const errorMessages = {
   unauthorized: {

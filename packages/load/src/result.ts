@@ -29,7 +29,7 @@ export interface Findings {
   readonly contract: ContractResult;
   /** Violations, one sentence each. */
   readonly violations: readonly string[];
-  /** Undefined: the run received no deliveries. */
+  /** Undefined: the run has no webhook receivers. */
   readonly webhooks: DeliveryResult | undefined;
   /** The server's own metrics; empty if they could not be read. */
   readonly serverMetrics: readonly MetricSeries[];

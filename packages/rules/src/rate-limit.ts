@@ -131,7 +131,7 @@ export function rateDecision(limit: number, { allowed, count, resetMs }: WindowS
   return { allowed, limit, remaining: Math.max(0, limit - count), resetSeconds: Math.ceil(resetMs / 1000) };
 }
 
-/** Returns the rate-limit headers, which every response to a known key has. */
+/** Returns the rate-limit headers. Every response to a key that works has them, if its endpoint needs a key. */
 export function rateHeaders({ limit, remaining, resetSeconds }: Omit<RateDecision, "allowed">): Record<string, string> {
   return {
     "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_SECONDS}`,

@@ -55,6 +55,7 @@ class ConnectionError(BikeShareError):  # noqa: A001 -- the name that the TypeSc
 class TimeoutError(BikeShareError):  # noqa: A001 -- the name that the TypeScript client has
     """No response came in time. The service may have carried the request out, unless a call has 0 `attempts`: then it only
     waited for the rate limit. If `retry_after` is set, that wait would have exceeded `total_timeout`, and was not begun.
+    `wait_until_ready` and `advance_and_wait` of a sandbox may raise it with 0 `attempts` although they have sent requests.
     """
 
 

@@ -59,6 +59,7 @@ export class ConnectionError extends BikeShareError {
 /**
  * No response came in time. The service may have carried the request out, unless a call has 0 `attempts`: then it only
  * waited for the rate limit. If `retryAfterMs` is set, that wait would have exceeded `totalTimeoutMs`, and was not begun.
+ * `waitUntilReady` and `advanceAndWait` of a sandbox may throw it with 0 `attempts` although they have sent requests.
  */
 export class TimeoutError extends BikeShareError {
   override readonly name = "TimeoutError";
