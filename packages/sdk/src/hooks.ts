@@ -9,7 +9,7 @@ export interface RequestDetails {
   readonly method: string;
   /** The full address, with the query. */
   readonly url: string;
-  /** Names in lower case; `authorization` is `Bearer [redacted]`. */
+  /** Names in lower case; `authorization`, if a key is needed, is `Bearer [redacted]`. */
   readonly headers: Readonly<Record<string, string>>;
   /** The number of the attempt, counted from 1. */
   readonly attempt: number;

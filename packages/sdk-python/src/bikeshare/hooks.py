@@ -22,7 +22,7 @@ class RequestDetails:
     url: str
     """The full address, with the query."""
     headers: Mapping[str, str]
-    """Names in lower case; `authorization` is `Bearer [redacted]`."""
+    """Names in lower case; `authorization`, if a key is needed, is `Bearer [redacted]`."""
     attempt: int
     """The number of the attempt, counted from 1."""
 

@@ -21,7 +21,7 @@ import { formatObject, formatTable } from "./output.ts";
 
 /*
  * The commands that call one endpoint each, such as `rides list`. Their names, options and help are generated from the
- * contract; the client's method and the table's columns of each are in this file.
+ * contract; the client's method of each, and the columns and further options of lists, are in this file.
  */
 
 type Name = keyof typeof endpoints;

@@ -20,7 +20,10 @@ export type ScriptedAnswer =
 
 /** An answer instead of the usual one. The request is not carried out, but its key is checked and it counts. */
 export interface ScriptedStatus {
-  /** The HTTP status. A status that the service does not use, such as 502, is answered as a proxy does, in HTML. */
+  /**
+   * The HTTP status. A status that the service does not use, such as 502, is answered as a proxy does, in HTML, unless
+   * `error` or `body` is given.
+   */
   readonly status: number;
   /** The error code. Default: a code with this status. */
   readonly error?: ErrorCode | undefined;

@@ -87,7 +87,10 @@ function subjectOf({ id, data }: EventRecord): unknown {
   return (typeof data === "object" && data !== null && Reflect.get(data, "id")) || id;
 }
 
-/** The first and the longest delay between two probes of a receiver that refuses connections. Each is twice the previous. */
+/**
+ * The first and the longest delay between two probes of a receiver that refuses connections. Each delay is twice the
+ * previous one, up to the longest.
+ */
 const FIRST_PROBE_DELAY_MS = 1_000;
 const MAX_PROBE_DELAY_MS = 10_000;
 

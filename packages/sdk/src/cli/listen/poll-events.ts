@@ -24,8 +24,8 @@ export interface PollOptions {
 }
 
 /**
- * Passes every new event to the sink, once and in order, until the program is stopped. While the service does not respond,
- * it keeps trying.
+ * Passes every new event with a wanted name to the sink, once and in order, until the program is stopped. While the service
+ * does not respond, it keeps trying.
  *
  * @throws an error when the program is stopped; BikeShareError for an error that a retry cannot fix, such as a missing
  *   scope
