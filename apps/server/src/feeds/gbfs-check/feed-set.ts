@@ -15,12 +15,12 @@ import { instantFrom, isObject, type JsonObject, numberFrom } from "../gbfs/valu
 /** The files of a feed set (a `gbfs.json` and the files that it lists) before they are parsed. */
 export interface FeedFiles {
   readonly kind: "address" | "folder" | "own";
-  /** The location as reports show it: an address without its query, or a folder. */
+  /** The location as reports show it: an address without its query, a folder, or the id of a system. */
   readonly location: string;
   readonly files: readonly FeedFile[];
   /** The files of the same system in version 2, if `files` have a newer version and both are published. */
   readonly version2?: FeedFiles | undefined;
-  /** What several reads over some minutes found about vehicles; undefined: vehicles were read once. */
+  /** What several reads over some minutes found about vehicles; undefined: no such reads were made. */
   readonly followed?: FollowedVehicles | undefined;
 }
 
@@ -104,7 +104,7 @@ export class FeedSet {
   readonly files: FeedFiles;
   /**
    * The time by which the files are judged, in milliseconds since 1970. For saved files: their newest `last_updated`, unless
-   * it is in the future.
+   * they have none, or it is in the future.
    */
   readonly now: number;
   /** The version that gbfs.json declares, or the first file if there is no gbfs.json; undefined: it declares none. */
@@ -131,7 +131,7 @@ export class FeedSet {
     this.now = files.kind === "folder" && newest > 0 ? Math.min(now, newest) : now;
   }
 
-  /** Returns the documents of a feed: one, or one for each language. */
+  /** Returns the documents of a feed: none, one, or one for each language. */
   all(name: GbfsFeedName | "gbfs"): readonly FeedDocument[] {
     return this.documents.filter((document) => document.name === name);
   }

@@ -18,7 +18,7 @@ export interface FollowOptions {
 
 /**
  * Limits of the seconds between two reads, which are otherwise the file's `ttl`. Too low: floods the server. Too high:
- * misses short rides.
+ * leaves too few reads to compare.
  */
 const LEAST_SECONDS = 15;
 const MOST_SECONDS = 60;

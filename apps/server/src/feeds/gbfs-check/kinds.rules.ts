@@ -11,7 +11,7 @@ import { isObject } from "../gbfs/values.ts";
 
 // The form that each kind of value must have in each version of GBFS. structure.rules.ts checks the values of a feed by it.
 
-/** The beginning of GBFS, in seconds since 1970. From GBFS 1.1 on, no timestamp may be earlier. */
+/** The beginning of GBFS, in seconds since 1970. From GBFS 1.1 to 2.3, no timestamp may be earlier. */
 export const EARLIEST_SECONDS = 1_450_155_600;
 
 /** How a kind of value is described and tested. */
@@ -138,7 +138,7 @@ const scalars = {
   },
 } satisfies Partial<Record<FieldType["kind"], Kind>>;
 
-// From GBFS 3.0 on, a text or a URI is a list with one entry for each language: `texts3` or `uris3`.
+// From GBFS 3.0 on, a value of the kind `text` or `textUri` is a list with one entry for each language: `texts3`, `uris3`.
 const localText = {
   text: { type: { kind: "string" }, required: true },
   language: { type: { kind: "language" }, required: true },

@@ -27,7 +27,7 @@ const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
  * have some KB.
  */
 const MAX_LIST_BYTES = 1024 * 1024;
-/** Maximum files. A feed set in ten languages has 130. */
+/** Maximum files that are read of those that a gbfs.json lists. A feed set in ten languages has 130. */
 const MAX_FILES = 150;
 /** Maximum redirects of one file. Real feeds have one or two. */
 const MAX_REDIRECTS = 3;

@@ -132,7 +132,7 @@ class DocumentCheck {
 
   /** Reports an unknown field. @param field the field of this name in the table of fields, which other versions have */
   #unknown(name: string, value: unknown, field: Field | undefined, place: Place, isClosed: boolean): void {
-    // Publishers may add fields whose names begin with an underscore.
+    // Publishers may add fields whose names begin with an underscore, except to a closed object.
     if (name.startsWith("_") && !isClosed) return;
     const others = field === undefined ? undefined : this.#otherVersions(field);
     const more = others === undefined ? "" : `; ${others} has it`;

@@ -14,7 +14,7 @@ import { type FeedData, hasTexts } from "./writer.ts";
  * documents that list the addresses of others (gbfs.json, gbfs_versions.json and manifest.json).
  */
 
-/** The ids of all systems, cached so that a request for an unknown system costs no query. */
+/** The ids of all systems, cached so that requests for unknown systems cost few queries. */
 export interface SystemList {
   /** Tells whether there is a system with this id. */
   has(systemId: string): Promise<boolean>;

@@ -26,7 +26,7 @@ type Data<Feed extends GbfsFeedName> = FeedData<Feed>;
 export interface KnownSystem {
   readonly id: string;
   readonly facts: FactsOf<"system">;
-  /** Hours in the form of GBFS before 3.0, as a source publishes them; undefined if `opening_hours` are known. */
+  /** Hours in the form of GBFS before 3.0, as a source publishes them; undefined if somebody gives `opening_hours`. */
   readonly saidHours?: SaidHours | undefined;
 }
 
@@ -131,7 +131,7 @@ export interface TypeInputs {
 /** Builds `vehicle_types`. */
 export function vehicleTypes(inputs: TypeInputs): Data<"vehicle_types"> {
   const { types, plans, uses, hasStations } = inputs;
-  // Bikes without a type are published with the type `UNSPECIFIED`, so that type is listed if such bikes exist.
+  // Bikes without a type are published or counted with the type `UNSPECIFIED`, so that type is listed if such bikes exist.
   const isNamed = types.some(({ id }) => id === UNSPECIFIED);
   const isMissing = !isNamed && (uses.has(UNSPECIFIED) || inputs.hasUntypedCounts);
   const listed: readonly Known<TypeFacts>[] = isMissing
@@ -252,8 +252,8 @@ function publishedDocks(station: PublishedStation): number | undefined {
 }
 
 /**
- * Returns the free docks for each set of vehicle types; undefined if the station's source does not count them, or the
- * station's counters are not mirrored. If a type is in two sets, returns one count for each type, with all docks that
+ * Returns the free docks for each set of vehicle types; undefined if the station's source does not count them, none of
+ * the types is published, or the station's counters are not mirrored. If a type is in two sets, returns one count for each type, with all docks that
  * fit the type: OpenTripPlanner rejects a whole feed in which a station names a type twice.
  */
 function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: PublishedStation, types: Ids): TypeCounts {

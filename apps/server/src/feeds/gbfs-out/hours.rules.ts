@@ -73,7 +73,7 @@ function ruleFrom(text: string, isAdded: boolean): HoursRule | undefined {
   const isOff = groups["state"] === "off" || groups["state"] === "closed";
   const season = groups["season"] === undefined ? undefined : seasonFrom(groups["season"]);
   const spans = groups["times"]?.split(",").map(spanFrom) ?? [[0, DAY_MINUTES] as const];
-  // A rule that closes only some hours of a day, such as `12:00-13:00 off`, is not evaluated.
+  // A rule that closes only some hours of a day, such as `12:00-13:00 off`, or that closes after a comma is not evaluated.
   const isBreak = isOff && (groups["times"] !== undefined || isAdded);
   if (season === null || isBreak) return undefined;
   return { season, weekdays: weekdaysFrom(groups["days"]), spans: isOff ? [] : spans, isAdded };

@@ -64,8 +64,8 @@ function ringFrom(given: readonly unknown[]): number[][] | undefined {
   return ring.length < MIN_RING_POINTS ? undefined : ring;
 }
 
-// All other kinds of values. An invalid value is omitted and logged. A valid value in an unusual spelling is accepted
-// without a log.
+// All other kinds of values. An invalid value is omitted or changed, and logged. A valid value in an unusual spelling is
+// accepted without a log.
 
 /** The context of a value, and the log of its problems. */
 export interface ReadingContext {
@@ -210,7 +210,7 @@ function readWord(type: FieldType, value: unknown, context: ReadingContext, fiel
   return word ?? words.find((each) => each === "other");
 }
 
-/** Reads a list, without the items that are invalid. @returns undefined when too few items are left */
+/** Reads a list, without the items that are invalid. @returns undefined when it is no list, or too few are left */
 function readList(type: FieldType, value: unknown, context: ReadingContext, field: string): unknown {
   const { item, min = 0 } = type;
   if (item === undefined) return undefined;

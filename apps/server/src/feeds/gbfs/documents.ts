@@ -68,7 +68,7 @@ function textsOf(name: string): Texts | undefined {
   return { fields: texts, ...(!isSystem && records && { list: records.list, id: records.id }) };
 }
 
-/** Tells whether a feed is fetched in every language. */
+/** Tells whether a feed is fetched in several languages if the source has them. */
 export function hasTranslations(name: string): boolean {
   return textsOf(name) !== undefined;
 }
@@ -270,7 +270,7 @@ function factsOf({ raw }: RecordReader): typeof stationFacts {
   return texts.length === 0 ? stationFacts : [...texts, ...stationFacts];
 }
 
-/** Reads the free docks for each set of vehicle types, as ordered JSON. Null: the feed gives none, or too many. */
+/** Reads the free docks for each set of vehicle types, as ordered JSON. Null: the feed gives none that are valid, or too many. */
 function docksAvailable(reader: RecordReader): string | null {
   const field = "vehicle_docks_available";
   const docks =

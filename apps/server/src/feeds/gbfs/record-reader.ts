@@ -45,8 +45,8 @@ export interface Rejection {
 }
 
 /**
- * Reads the fields of one record of a feed. An invalid value is replaced and logged as a problem. A valid value in an
- * unusual spelling is accepted without a problem.
+ * Reads the fields of one record of a feed. An invalid value is replaced or left out, and logged as a problem. A valid value
+ * in an unusual spelling is accepted without a problem.
  */
 export class RecordReader implements ReadingContext {
   readonly raw: JsonObject;

@@ -38,8 +38,8 @@ export interface SourceSnapshot {
 }
 
 /**
- * Fetches and reads all feeds that the service uses, one after the other, so that only one unparsed document is in memory.
- * Goes on with the next feed when one fails.
+ * Fetches and reads all feeds that the service uses, one after the other, so that the unparsed documents of only one feed
+ * are in memory. Goes on with the next feed when one fails.
  * @param now milliseconds since 1970
  */
 export async function readSnapshot(source: GbfsSource, now: number): Promise<SourceSnapshot> {

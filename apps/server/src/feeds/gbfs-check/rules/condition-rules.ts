@@ -99,7 +99,7 @@ export const conditionRules: readonly Rule[] = [
     *find(set) {
       const document = set.one("system_information");
       if (document === undefined) return;
-      // This service publishes an address that ends in `.invalid` if the operator gives none (`NO_ADDRESS`).
+      // From GBFS 3.0 on, this service publishes an address that ends in `.invalid` if it knows none (`NO_ADDRESS`).
       const given = [document.data["feed_contact_email"], document.data["email"]];
       if (!given.some((email) => typeof email === "string" && !email.endsWith(".invalid")))
         yield inData(document, "feed_contact_email");

@@ -272,7 +272,7 @@ export const contentRules: readonly Rule[] = [
   },
 ];
 
-/** Rules for HTTP. They do not apply to saved files. */
+/** Rules for HTTP. They apply only to files that were read from an address. */
 export const servingRules: readonly Rule[] = [
   served({
     id: "not-https",
@@ -397,7 +397,7 @@ function* laterReads(set: FeedSet) {
       if (isObject(content))
         yield { document, later: { at: instantFrom(content["last_updated"]), data: JSON.stringify(content["data"]) } };
     } catch {
-      // It is not JSON, or too large. The first read reports what is wrong with the file.
+      // The second read is not JSON, or too large. This is not reported, because the first read of the file succeeded.
     }
   }
 }
