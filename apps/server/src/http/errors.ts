@@ -20,8 +20,8 @@ export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknow
     if (isUnavailable(error) && !isAborted(request, error)) onUnavailable(error);
     return sendError(reply, request, error);
   });
-  // Node would refuse these requests without a body. Instead, `framingError` rejects a request without Host, and an unknown
-  // expectation may be ignored (RFC 9110, 10.1.1).
+  // Node would refuse a request without Host or with an unknown expectation, by an answer that has no body. Instead,
+  // `framingError` rejects the one without Host, and an unknown expectation may be ignored (RFC 9110, 10.1.1).
   Object.assign(app.server, { requireHostHeader: false });
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 }

@@ -136,8 +136,8 @@ interface Lane<Call, Result> {
 /**
  * Combines calls of one verb, such as creating reservations. While a transaction runs, further calls gather. The next
  * transaction serves all of them, and begins while the previous one is committed. A call does not wait if no transaction
- * runs. If a transaction fails although the database is available, each of its calls runs alone, so that a call cannot make
- * others fail.
+ * runs. If a transaction fails although the database is available, each of its calls that `#mayRunAlone` accepts runs alone,
+ * so that a call cannot make others fail.
  */
 export class CommandCombiner<Call extends CombinableCall, Result> {
   readonly #options: CommandCombinerOptions<Call, Result>;
@@ -153,7 +153,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
     this.#monotonic = options.monotonic ?? (() => performance.now());
   }
 
-  /** Runs a call, with others or alone. @throws ServiceError `unavailable` when too many wait; any error of the call */
+  /** Runs a call, with others or alone. @throws ServiceError `unavailable` when too many wait, or it waited too long; any error of the call */
   async run(call: Call): Promise<Result> {
     const { owner } = call;
     const ofOwner = this.#callsOf.get(owner) ?? 0;

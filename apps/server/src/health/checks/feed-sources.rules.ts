@@ -162,7 +162,7 @@ export function feedAdvice(message: string): string {
 export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
   const { state, text, action, since } = sourceCondition(facts, now);
   if (state === "well" || state === "not_followed" || action === null) return [];
-  // Shorter failures come from the network and end before anybody looks. The page of feeds shows them.
+  // Shorter failures mostly come from the network and end before anybody looks. The page of feeds shows them.
   if ((state === "failing" || state === "rejected") && !isTooOld(facts, now)) return [];
   const judge = state === "stale" ? warning : failure;
   return [
