@@ -31,6 +31,9 @@ export function sharedTestConfig(name: string): ViteUserConfig {
       isolate: false,
       // Too low: the second core is idle. Too high: on two cores, tests that wait for a process exceed their time limits.
       maxWorkers: 2,
+      // The nurseries of the garbage collector. Too small: it copies the short-lived objects of tests, which takes a tenth of
+      // their processor time. Too large: each worker takes more memory.
+      execArgv: ["--min-semi-space-size=32", "--max-semi-space-size=64"],
       // A compile cache for the programs that tests start. It halves the processor time of each start.
       env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/tests", import.meta.url)) },
       setupFiles: [fileURLToPath(new URL("tools/fail-on-console.ts", import.meta.url))],

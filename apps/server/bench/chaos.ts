@@ -5,8 +5,8 @@ import { inDirectory } from "./processes.ts";
 
 /*
  * Runs the whole service on this machine: HAProxy, three API processes, two workers, Redis, and PostgreSQL with a standby.
- * Under a load of half its capacity, one component after the other is killed. No acknowledged change may be lost, every
- * event must reach its receivers, and callers may see only few and short failures.
+ * Under a load of half its capacity, one component after the other but HAProxy is killed. No acknowledged change may be
+ * lost, every event must reach its receivers, and callers may see only few and short failures.
  *
  *   pnpm bench chaos                       # 10 minutes, one kill every 10 s
  *   pnpm bench chaos --seconds 60 --json

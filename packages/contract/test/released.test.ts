@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import { describe, expect, test } from "vitest";
 import { type Contract, findBreaks } from "../tools/compare-documents.ts";
 import { documentNames, presentContract, releasedContract } from "../tools/released.ts";
@@ -15,7 +16,7 @@ type Node = Record<string, unknown>;
 type Change = readonly [kind: string, apply: (copy: Contract) => void];
 
 /** How many changes of each kind are tried in each document, chosen at even distances. */
-const TRIED_OF_A_KIND = 3 * Number(process.env["TEST_RUNS_FACTOR"] ?? 1);
+const TRIED_OF_A_KIND = randomRuns(3);
 
 function chosen(changes: readonly (readonly [location: string, change: Change])[]) {
   const byKind = Map.groupBy(changes, ([, [kind]]) => kind);

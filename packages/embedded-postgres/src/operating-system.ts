@@ -179,10 +179,12 @@ export async function writeDurably(file: string, content: string, mode: number):
   await renameDurably(temporary, file);
 }
 
-/** Renames a file or directory, and returns once the new name survives a power cut. */
+/**
+ * Renames a file or directory, and returns once the new name survives a power cut. On Windows, the old name may come back.
+ */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
-  // Windows cannot open a directory to sync it, and does not need to: NTFS journals names.
+  // Windows cannot open a directory to sync it. NTFS journals names: a file has its old name or its new one.
   if (process.platform === "win32") return;
   const directory = await open(dirname(to), "r");
   try {

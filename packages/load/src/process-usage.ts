@@ -34,7 +34,7 @@ export async function cpuMicroseconds(pid: number): Promise<number> {
 export async function cpuWithChildren(pid: number): Promise<number> {
   const { own, ended } = await processorTimeOf(pid);
   const children = await Promise.all((await childrenOf(pid)).map(cpuMicroseconds));
-  // A child that ends between the readings counts twice or not at all. The next call corrects this.
+  // A child that ends between the readings does not count. The next call corrects this.
   return children.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), own + ended);
 }
 

@@ -19,11 +19,11 @@ export async function loadPage(page: Page): Promise<ComponentType> {
 
 interface PageContentProps {
   readonly page: Page;
-  /** Whether the page is shown beside another. The focus and the scroll position then stay. */
+  /** Whether two pages are shown: a list and one of its items. The focus and the scroll position then stay. */
   readonly isBeside?: boolean;
 }
 
-/** Loads the module of a page, and shows it. */
+/** Loads the module of a page, and shows it. Callers give it a key, so that each instance shows one page. */
 export function PageContent({ page, isBeside = false }: PageContentProps) {
   const [Content, setContent] = useState(() => loadedPages.get(page));
   const [failure, setFailure] = useState<unknown>();

@@ -298,7 +298,7 @@ interface Demo {
   readonly access: () => Promise<SimulatorKeys>;
   /** The rides of a new city that are under way. */
   readonly underWay?: readonly RideUnderWay[];
-  /** Writes the rest of a new city's past, which takes some seconds. */
+  /** Writes and sums the rest of a new city's past, which may take minutes. */
   readonly writePast?: (stopping: AbortSignal) => Promise<void>;
 }
 

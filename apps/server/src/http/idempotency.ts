@@ -153,7 +153,10 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
     this.#monotonic = options.monotonic ?? (() => performance.now());
   }
 
-  /** Runs a call, with others or alone. @throws ServiceError `unavailable` when too many wait, or it waited too long; any error of the call */
+  /**
+   * Runs a call, with others or alone.
+   * @throws ServiceError `unavailable` when too many wait, or it waited too long; any error of the call
+   */
   async run(call: Call): Promise<Result> {
     const { owner } = call;
     const ofOwner = this.#callsOf.get(owner) ?? 0;

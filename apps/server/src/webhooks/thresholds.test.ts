@@ -1,4 +1,5 @@
 import type { Threshold } from "@bikeshare/contract";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
@@ -174,7 +175,7 @@ it("whatever happens at stations, and whenever they are compared, what is told i
       all += expected.length;
       await removeEndpoint(harness, scope);
     }),
-    { numRuns: 15 * Number(process.env["TEST_RUNS_FACTOR"] ?? 1) },
+    { numRuns: randomRuns(15) },
   );
   expect(all).toBeGreaterThan(15);
 });

@@ -122,8 +122,8 @@ type FetchPage<Item, Page> = (position: Position) => Promise<{
  * Returns an iterator from a position on.
  *
  * @param byPage whether `Step` is a page rather than an item
- * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string for all items;
- *   undefined for every other list
+ * @param after for a list that is resumed by an item's id: the id after which it begins, `now` for those from now on, or an
+ *   empty string for all; undefined for every other list
  */
 export function createListIterator<Item extends { readonly id: string }, Page, Step>(
   fetchPage: FetchPage<Item, Page>,
@@ -139,7 +139,10 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
   let items: readonly Item[] = [];
   let offset = 0;
   let lastId: string | undefined;
-  /** The checkpoint of the last page, from which the next iteration follows the list. */
+  /**
+   * The checkpoint in the fetched page. Only the final page of a followed list has one, and the answer to `after=now`: the
+   * next iteration begins there.
+   */
   let end: string | undefined;
   const runExclusive = createMutex();
 

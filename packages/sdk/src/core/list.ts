@@ -98,8 +98,8 @@ export interface ListSource<Item> {
 /**
  * Returns the list from a position on.
  *
- * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string for all items;
- *   undefined for every other list
+ * @param after for a list that is resumed by an item's id: the id after which it begins, `now` for those from now on, or an
+ *   empty string for all; undefined for every other list
  */
 export function createList<Item extends { readonly id: string }>(
   source: ListSource<Item>,

@@ -48,7 +48,10 @@ function positionsOf(at: string | undefined, timeZone: string) {
     given,
     instantOf: (position: number) =>
       isToday && position >= last ? undefined : new Date(start + position * STEP_MS).toISOString(),
-    /** Returns the same time of day `count` days later. Undefined if that is in the future: the map then shows now. */
+    /**
+     * Returns the instant that is as long after its day's start, in full quarters, `count` days later. If the clocks change on
+     * one of the days, the time of day may differ by an hour. Undefined if that is in the future: the map then shows now.
+     */
     onDay: (count: number) => {
       const other = dayStart(daysLater(day, count), timeZone);
       const length = dayStart(daysLater(day, count + 1), timeZone) - other;

@@ -24,7 +24,7 @@ interface OverTimeProps {
 
 /**
  * A chart of deliveries over time by their state, with the causes of failures. A range selected in the chart filters the
- * list below it.
+ * list below it: `narrow` writes `since` and `until` into the address, which the list reads as filters.
  */
 export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps) {
   const timeZone = shownTimeZone();
@@ -46,7 +46,7 @@ export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps)
   });
   const { data } = query;
   if (isHidden) return null;
-  // A range that was selected in the chart also limits the list when the reader presses a cause.
+  // A cause filters the list of all times, unless a range was selected in the chart.
   const part = range.period === undefined ? {} : { since: range.from, until: range.to };
   return (
     <div class="over-time-pair">

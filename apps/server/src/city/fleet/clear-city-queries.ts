@@ -3,7 +3,10 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { forgetDeleted } from "../history/changes-sql-fragments.ts";
 
-// The statements that empty the city of a sandbox, before it gets another one or when nobody uses it.
+/*
+ * The statements that empty the city of a sandbox, before it gets another one or when nobody uses it, and the one that begins
+ * the history of a city which has just been made.
+ */
 
 // Locks rows by id, as commands do. A deletion alone locks them as they lie in the table.
 const lockRows = (["bikes", "rides", "reservations", "stations", "rider_alerts"] as const).map((table) =>
@@ -63,7 +66,7 @@ const deleteStationChanges = statement("clearCity.changes", "delete from station
 export interface ClearedCity {
   readonly bikes: number;
   readonly stations: number;
-  /** The start time of each deleted ride. */
+  /** The start time of each deleted ride: the numbers of rides are kept by it. */
   readonly rides: readonly Date[];
 }
 
@@ -81,7 +84,10 @@ export async function deleteCity(tx: Transaction, systemId: string): Promise<Cle
   return { bikes, stations, rides: rides.map((ride) => ride.started_at) };
 }
 
-/** Deletes the history of a system's stations. A new history begins at an instant, with their current states. */
+/**
+ * Begins the history of a new city's stations at an instant, with their current states. Deletes the changes that making the
+ * city has left.
+ */
 export async function updateHistoryBegin(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteStationChanges, [systemId]);
   await tx.query(beginHistory, [systemId, since]);

@@ -33,7 +33,15 @@ import {
 /*
  * Keeps the sums up to date: rides and states of each station by hour, rides between pairs of stations by day (flows), rides
  * by quarter of an hour, and samples of the fleet. A mark asks for an hour, or a day of flows, to be summed again. An open
- * mark stands for its hour and all later ones.
+ * mark stands for its hour and all later ones. A mark of an hour with `of_flows` also asks for the day of flows, which is
+ * marked once the hour is summed. Marks of written rides lack it, because rides mark their days themselves.
+ *
+ * The progress of a system's sums (`SumProgress`) has:
+ * - `position`: rides that were written up to it have marked their hours
+ * - `next_hour`: the first hour that has not been marked as ended
+ * - `summed_from`: the first hour that readers take as summed
+ * - `summed_to`: until when the current hour has been summed
+ * - `flows_to`: the last time at which no day of flows was marked
  */
 
 const MINUTE_MS = 60_000;
@@ -157,7 +165,7 @@ async function markChangedHours(context: SumContext, systemId: string, isOver: (
       const progress = await lockSumProgress(tx, systemId);
       if (progress === undefined) return undefined;
       const next = { ...progress, time_zone: timeZone, next_hour: hourOf(now) };
-      // The hours that have ended since the last run.
+      // The hours that have ended since the last run. Of those after `summed_to`, no current hour was summed.
       if (progress.next_hour < next.next_hour) {
         const hours = { from: progress.next_hour, to: next.next_hour };
         await insertMarksBetween(tx, systemId, { ...hours, summedTo: progress.summed_to });

@@ -7,7 +7,7 @@ import type { DayFilters } from "./ride-day.rules.ts";
 
 /*
  * Converts the filters of a request for rides to SQL, and to conditions on the days of past rides that a process remembers
- * (`ride-day.rules.ts`).
+ * (`ride-day.rules.ts`). Also the SQL that counts rides by their start, and their changes.
  */
 
 /** The filters of a request for rides, as the contract describes them. An absent one matches every ride. */
@@ -50,7 +50,8 @@ export function askedRidesOf(systemId: string, filters: RideFilters): AskedRides
   return {
     systemId,
     names,
-    // `indexed`: alternatives that are each read from one index. Only a statement with a name has such indexes.
+    // `indexed`: alternatives that are each read in the list's order from one index, and merged without repetitions. The
+    // statements with a name are those for which every alternative has such an index.
     filter: { branches, values, name, indexed: name === undefined ? undefined : overlapping },
     byDay: {
       from: after === undefined ? -Infinity : millisecondsOf(after),
@@ -150,6 +151,11 @@ function countBefore(at: string): string {
     (select count(*) from rides where system_id = $1 and started_at >= date_trunc('hour', ${at}) and started_at < ${at})`;
   return `(${[kept("month", undefined), kept("day", "month"), kept("hour", "day"), inHour].join(" + ")})`;
 }
+
+/*
+ * The numbers of changes by which a process knows whether the numbers that it remembers are still valid: it stores a number
+ * of changes with what it has read, and compares the two later.
+ */
 
 /** SQL: how many transactions have changed rides of an hour that had begun more than two days before. */
 export const pastChanges =

@@ -224,11 +224,11 @@ export interface ReadDays {
 /** Maximum number of days that one statement reads, which takes half a second for half a million rides. */
 export const MAX_DAYS = 100;
 
-// Reads the hours that are over for an hour. A change of such an hour counts as a late change; the hour leaves time
-// between the statement that counts a change and its commit. The rides of a day come from the index alone; `date_bin`
-// takes a fifth of the time of `date_trunc`. `days`: how often each past day has changed. `changed`: the days whose
-// number of changes is not the known one ($2 and $3). `chosen`: the youngest of these, which are read. Their rides are
-// grouped by hour, status and the hour of the last change.
+// Reads the hours that ended at least an hour ago. A change of an hour that is over counts as late. One made just before
+// the hour's end does not, and may be committed only after it: the wait of an hour lets such transactions commit first.
+// The rides of a day come from the index alone; `date_bin` takes a fifth of the time of `date_trunc`. `days`: how often
+// each past day has changed. `changed`: the days whose number of changes is not the known one ($2 and $3). `chosen`: the
+// youngest of these, which are read. Their rides are grouped by hour, status and the hour of the last change.
 const changedDays = statement(
   "rides.changedDays",
   `with state as materialized (

@@ -253,8 +253,8 @@ function publishedDocks(station: PublishedStation): number | undefined {
 
 /**
  * Returns the free docks for each set of vehicle types; undefined if the station's source does not count them, none of
- * the types is published, or the station's counters are not mirrored. If a type is in two sets, returns one count for each type, with all docks that
- * fit the type: OpenTripPlanner rejects a whole feed in which a station names a type twice.
+ * the types is published, or the station's counters are not mirrored. If a type is in two sets, returns one count for each
+ * type, with all docks that fit the type: OpenTripPlanner rejects a whole feed in which a station names a type twice.
  */
 function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: PublishedStation, types: Ids): TypeCounts {
   const left = counters === "mirrored" && docks !== null ? ofKnownTypes(types, docks) : undefined;

@@ -270,7 +270,9 @@ function factsOf({ raw }: RecordReader): typeof stationFacts {
   return texts.length === 0 ? stationFacts : [...texts, ...stationFacts];
 }
 
-/** Reads the free docks for each set of vehicle types, as ordered JSON. Null: the feed gives none that are valid, or too many. */
+/**
+ * Reads the free docks for each set of vehicle types, as ordered JSON. Null: the feed gives none that are valid, or too many.
+ */
 function docksAvailable(reader: RecordReader): string | null {
   const field = "vehicle_docks_available";
   const docks =

@@ -211,7 +211,7 @@ class Follower {
     let imported: ImportOutcome | undefined;
     if (!isEmpty(reading.snapshot)) {
       const context = { systemId, source, now, ids, force: this.#isForced, stationStaleAfterMs };
-      // If applying a source ends the process again and again, `runGuarded` sets the source aside.
+      // If applying a source ends the process again and again, `runGuarded` sets the source aside, and throws from then on.
       imported = await runGuarded({ db, work: "follow-feed", systemId, unit: source, onError: () => undefined }, () =>
         applyReading(db, context, reading),
       );

@@ -28,8 +28,8 @@ interface Sources {
 }
 
 /**
- * Adds all metrics that are read at each scrape, in every role: the groups below, and those of sampled-metrics.ts. The groups
- * are exported for the page of metrics, which is written without a database.
+ * Adds the metrics that a process of any role reads at each scrape: the groups below, and those of sampled-metrics.ts. The
+ * groups are exported for the tool that writes docs/metrics.md, which has no database.
  */
 export function watchSources(registry: Registry, { db, config, clock, works, checkResults }: Sources): void {
   watchChecks(registry, checkResults);

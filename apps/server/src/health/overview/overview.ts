@@ -124,7 +124,7 @@ export async function partnerOverview(
 /** The partner reads its own pages, so no partner is named. */
 const own = { partner_id: null, partner_name: null };
 
-/** One of a partner's webhooks, and its deliveries of the last day. */
+/** One of a partner's webhooks, and its deliveries: the results of the last day, and all that are failing now. */
 interface WebhookFacts {
   readonly endpoint: EndpointView;
   readonly deliveries: DeliverySummary;

@@ -289,7 +289,10 @@ async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result 
   }
 }
 
-/** Protects the audit log in our own PostgreSQL from changes by the service's role. */
+/**
+ * Protects the audit log in our own PostgreSQL from changes by the service's role. `lend` lets that role change its tables
+ * while migrations run.
+ */
 export const auditLogOwner: AuditLogOwner = {
   async protect(db, asSuperuser) {
     if (!(await findIsProtected(db))) await asSuperuser(PROTECTION);

@@ -1,4 +1,5 @@
 import { deliveryNames, type DeliveryName, type NoticeName } from "@bikeshare/contract";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
@@ -184,7 +185,7 @@ it("whatever endpoints ask for, they are sent what filtering the history afterwa
         expect((await previewEndpoint(harness, scope, wanted)).deliveries).toBe(kept.length);
       }
     }),
-    { numRuns: 12 * Number(process.env["TEST_RUNS_FACTOR"] ?? 1) },
+    { numRuns: randomRuns(12) },
   );
   await sequencer.close();
 });
