@@ -255,10 +255,12 @@ export class CityActs {
   ): Promise<FreeBike[]> {
     if (count === "docks") return [];
     const { db } = this.#context;
-    const there = (await listFreeBikes(db, this.systemId, id, isRunLowFirst ? limit - 1 : limit)).length;
-    // Reads `limit` bikes of all stations, and leaves out those of this station. Without `isRunLowFirst` at most `there`
-    // are left out, so what remains is enough, if there are enough.
-    const others = (await listFreeBikes(db, this.systemId, null, limit)).filter((bike) => bike.station_id !== id);
+    // `runLow` refuses to take more bikes than these.
+    const own = (await listFreeBikes(db, this.systemId, id, limit + MAX_TAKEN)).length;
+    // Leaves out the station's own bikes. The rest is enough, if other stations have enough.
+    const all = await listFreeBikes(db, this.systemId, null, own + limit);
+    const others = all.filter((bike) => bike.station_id !== id);
+    const there = Math.min(own, isRunLowFirst ? limit - 1 : limit);
     const missing = limit - there;
     const most = Math.min(others.length, MAX_TAKEN);
     if (missing > most) throw serviceError("not_found", "highThreshold", { id, limit, most: there + most });

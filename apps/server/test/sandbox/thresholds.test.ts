@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { issueKey } from "../../src/partners/keys/service.ts";
 import { insertPartner } from "../../src/partners/queries.ts";
+import { listFreeBikes } from "../../src/sandbox/queries.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
@@ -81,6 +82,14 @@ it.each(["bikes", "docks"] as const)("events of a threshold of %s are caused by 
     [1, 2].map(() => ({ data: { id: "station-003", threshold: { count, fewer_than: 2, for_minutes: 10 } } })),
   );
   expect((await eventsOf("station.back_to_normal")).slice(before)).toHaveLength(2);
+});
+
+it("a station recovers with the bikes of others, also if its own have stood still longest", async () => {
+  const [oldest] = await listFreeBikes(app.db, systemId, null, 1);
+  const id = String(oldest?.station_id);
+  await watch({ fewer_than: 1, station_ids: [id] });
+  const response = await post("/sandbox/v1/events/station.back_to_normal", {});
+  expect([response.status, await response.json()]).toEqual([200, expect.objectContaining({ resource_id: id })]);
 });
 
 it("the minutes of a threshold pass by the sandbox's clock, and it is ready once everything is told", async () => {
