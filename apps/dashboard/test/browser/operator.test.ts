@@ -163,6 +163,15 @@ it("a list in which nothing matches says so", async () => {
   await inspect(page, "operator-bikes-none");
 });
 
+it("a list that has nothing yet speaks of no filter", async () => {
+  const { page, open } = await visitAs("operator viewer");
+  const json = { data: [], next_cursor: null, total: 0, names: { stations: {}, bikes: {} } };
+  await page.route(/\/console\/v1\/systems\/[^/]+\/reservations/, (route) => route.fulfill({ json }));
+  await open("/operator/reservations");
+  await page.getByRole("heading", { name: "No reservations yet" }).waitFor();
+  expect(await page.getByText("Remove a filter").count()).toBe(0);
+});
+
 it("a station's page is reached from the table of stations: the operator's says more than a partner's", async () => {
   const operator = await visitAs("operator viewer");
   const page = await operator.open("/operator/stations?q=station-3");

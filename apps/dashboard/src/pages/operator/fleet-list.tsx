@@ -23,7 +23,7 @@ interface FleetListProps<Row> {
   /** A sentence that adds to the title. */
   readonly about?: string;
   readonly filters?: readonly Filter[];
-  /** The placeholder of an empty list. Undefined: it says that the filters exclude everything. */
+  /** What an empty list without filters says. Default: that there is nothing yet. */
   readonly empty?: string;
   /** The parameters that the response depends on, as a part of the cache key. */
   readonly scope: readonly unknown[];
@@ -49,7 +49,8 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
     queryFn: ({ signal }) => read(signal),
     placeholderData: keepPreviousData,
   });
-  const filterNames = (filters ?? []).map(({ name }) => name);
+  const values = url.given((filters ?? []).map(({ name }) => name));
+  const isFiltered = Object.keys(values).length > 0;
   return (
     <div class="stack">
       <PageHeader title={title} actions={data !== undefined && data.data.length > 0 && actions?.(data.data)}>
@@ -57,13 +58,7 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
       </PageHeader>
       {props.children}
       {filters !== undefined && (
-        <Filters
-          label="Filters"
-          filters={filters}
-          values={url.given(filterNames)}
-          onChange={url.filter}
-          count={summary(data)}
-        />
+        <Filters label="Filters" filters={filters} values={values} onChange={url.filter} count={summary(data)} />
       )}
       <h2 class="visually-hidden">The list</h2>
       <Table
@@ -75,9 +70,11 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
         error={error}
         onRetry={() => void refetch()}
         empty={
-          <EmptyState title={empty ?? "Nothing matches"}>
-            {empty === undefined ? "Remove a filter to see more." : undefined}
-          </EmptyState>
+          isFiltered ? (
+            <EmptyState title="Nothing matches">Remove a filter to see more.</EmptyState>
+          ) : (
+            <EmptyState title={empty ?? `No ${title.toLowerCase()} yet`} />
+          )
         }
       />
       <Pager
