@@ -39,7 +39,7 @@ export async function issuePartnerKeys(
   return partners.map(({ id }, index) => ({ partnerId: id, key: keys[index]?.key ?? "" }));
 }
 
-/** Registers a webhook endpoint for each partner, with the events of rides. @returns the signing secrets */
+/** Registers a webhook endpoint for each partner, with the events `EVENTS`. @returns the signing secrets */
 export async function subscribe(
   commandLine: CommandLine,
   endpoints: readonly { readonly partnerId: string; readonly url: string }[],

@@ -13,7 +13,10 @@ import { addReservableBikes, createOthers, PAUSE_MS, reading, reserving } from "
  */
 
 const PERIODS = Number(process.env["BENCH_PERIODS"] ?? 6);
-/** Seconds of a period. Two quiet and two busy ones are a minute, in which a sandbox answers at most 600 requests. */
+/**
+ * Seconds of a period. Two quiet and two busy ones are a minute, in which a sandbox answers at most 600 requests, which the
+ * busy ones share.
+ */
 const PERIOD_SECONDS = 15;
 /** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;

@@ -25,7 +25,7 @@ export type Served<Wire> = Wire extends string
 type Handler<Contract> = Contract extends (call: infer Call) => Promise<infer Answer>
   ? (call: Call) => Promise<Served<Answer>>
   : never;
-/** The handlers of a contract, nested as its parts are. The brackets let a conditional type compare with `never`. */
+/** The handlers of a contract, nested as its parts are. Where `Handler` is `never`, the part has endpoints of its own. */
 type Handlers<Contract> = {
   readonly [Name in keyof Contract]: [Handler<Contract[Name]>] extends [never]
     ? Handlers<Contract[Name]>

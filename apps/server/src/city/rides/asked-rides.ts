@@ -119,7 +119,10 @@ export function alternativesOf(
   };
 }
 
-/** Tells whether a page needs the numbers of each past day. Those of a bike or station need them only to find changes. */
+/**
+ * Tells whether a page needs the numbers of rides by day that a process remembers. A page of the rides of one bike or station
+ * needs them only with `updated_since`, to find the days that have changed.
+ */
 export function needsDays(filters: RideFilters): boolean {
   return ownerOf(filters) === undefined || filters.updated_since !== undefined;
 }

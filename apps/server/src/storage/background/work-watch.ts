@@ -57,12 +57,12 @@ export class WorkWatch {
     this.#startedAt = undefined;
   }
 
-  /** Records that a part of the current run failed, so that the run counts as failed. The other parts go on. */
+  /** Records that a part of a current run failed, so that the run counts as failed. The other parts go on. */
   failed(): void {
     this.#failures++;
   }
 
-  /** Records progress of the current run: a part of it is done. */
+  /** Records progress: a part of a run is done. Counts for all current runs, because the caller does not say which. */
   gotOn(): void {
     for (const run of this.#runs) run.heldUpMs = 0;
   }

@@ -34,7 +34,7 @@ const MAX_SAMPLES = 1_000;
 export class LagMeter {
   #samples: Sample[] = [];
   #intervalMs = 0;
-  /** The replica's data are at least as new as the primary's were at this time. */
+  /** The replica's data are at least as new as the primary's were at this time. Until they are known: when it was opened. */
   #currentAt: number;
 
   constructor(now: number) {

@@ -15,8 +15,13 @@ import {
 /*
  * Statements of replays: they record which deliveries a replay sends, queue them in batches, and finish or stop the replay.
  * Most replays have items: one row for each delivery, recorded at once. A replay of held deliveries has none. It finds the
- * next batch by `next_held_at`, the creation time at which its search goes on.
+ * next batch by `next_held_at`, the creation time at which its search goes on. Replays of a period begin here
+ * (`insertReplay`), those of held deliveries in held-queries.ts, those of deliveries that a person chose (`is_choice`) in
+ * log/bulk-resend-queries.ts.
  */
+
+/** SQL that is true for a replay that has more to queue, also if a process of the previous release took it for finished. */
+const IS_UNFINISHED = `(finished_at is null or ${IS_TAKING_HELD})`;
 
 /** A replay as it is stored. */
 export type ReplayRow = Pick<
@@ -133,7 +138,7 @@ const unfinished = statement(
   `select distinct on (replay.endpoint_id) replay.id, replay.endpoint_id
    from webhook_replays replay
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = replay.endpoint_id
-   where replay.system_id = $1 and (replay.finished_at is null or ${IS_TAKING_HELD}) and endpoint.status = 'active'
+   where replay.system_id = $1 and ${IS_UNFINISHED} and endpoint.status = 'active'
    order by replay.endpoint_id, replay.id`,
 );
 
@@ -148,7 +153,7 @@ export function listUnfinishedReplays(
 const lock = statement(
   "replays.lock",
   `select id, endpoint_id, since, until, next_held_at from webhook_replays
-   where system_id = $1 and id = $2 and (finished_at is null or ${IS_TAKING_HELD})
+   where system_id = $1 and id = $2 and ${IS_UNFINISHED}
    for update skip locked`,
 );
 
@@ -198,7 +203,7 @@ export async function updateReplayFinished(tx: Transaction, systemId: string, id
 const stop = statement(
   "replays.stop",
   `update webhook_replays set finished_at = $4, is_stopped = true, next_held_at = null
-   where system_id = $1 and (finished_at is null or ${IS_TAKING_HELD}) and (endpoint_id = $2 or id = $3)
+   where system_id = $1 and ${IS_UNFINISHED} and (endpoint_id = $2 or id = $3)
    returning ${columns}`,
 );
 const deleteItems = statement(

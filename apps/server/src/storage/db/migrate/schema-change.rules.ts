@@ -177,7 +177,11 @@ const refusing = (unique: string | undefined) => (unique === undefined ? {} : { 
 const BACKFILL = "write `-- step: backfill <table>` and a statement with `where :batch`";
 const CONCURRENTLY = "write `concurrently`, in `-- step: autocommit`";
 
-/** Statements by their beginning, which is matched with `bare`, and their effects. The groups are passed to the function. */
+/**
+ * Patterns of statements, each with a function that gets the pattern's groups and returns the effect. The first pattern that
+ * matches `bare` decides. A pattern that ends with `$` matches whole statements, so that forms which it does not know have no
+ * known effect.
+ */
 const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChange | undefined])[] = [
   // PostgreSQL searches the default partition for rows of the new partition.
   [
