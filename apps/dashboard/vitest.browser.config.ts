@@ -14,8 +14,8 @@ const config: ViteUserConfig = {
     globalSetup: ["./test/browser/global-setup.ts"],
     // One worker, because all tests share one browser, and two would only wait for each other.
     maxWorkers: 1,
-    // Longer than in other tests: each look at a page costs messages between four processes.
-    expect: { poll: { timeout: 60_000, interval: 50 } },
+    // A longer interval than in other tests: each look at a page costs messages between four processes.
+    expect: { poll: { ...shared.test?.expect?.poll, interval: 50 } },
     // A separate group, because vitest runs projects with different numbers of workers one after another.
     sequence: { groupOrder: 2 },
   },

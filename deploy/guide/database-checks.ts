@@ -127,8 +127,8 @@ async function backInTime(context: Context): Promise<void> {
 
 /** Returns an instant as the page writes it, `2026-01-31 12:00:00.123456789 +00:00`, in milliseconds since 1970. */
 function millisecondsOf(instant: string): number {
-  const toMilliseconds = instant.replace(/\.(\d{3})\d*/, ".$1");
-  return Date.parse(toMilliseconds.replace(/ ([+-])/, "$1").replace(" ", "T"));
+  const [date = "", time = "", zone = ""] = instant.split(" ");
+  return Date.parse(`${date}T${time.replace(/\.(\d{3})\d*/, ".$1")}${zone}`);
 }
 
 /** Makes three more base backups. Then only three are left, and the oldest segment of the archive is gone. */

@@ -59,40 +59,37 @@ const measuring = {
     .default(100),
 };
 
-/** Returns the command with all its options. */
+/** Returns the command with all its options. It throws a `CommanderError` instead of ending the process. */
 export function createCommand() {
-  return (
-    new Command("load-test")
-      .description("Loads a service at a set rate and reports how long its callers wait.")
-      .addOption(load.profile)
-      .addOption(load.scenario)
-      .addOption(load.replay)
-      .addOption(load.speed)
-      .addOption(load.rate)
-      .addOption(load.arrivals)
-      .addOption(load.duration)
-      .addOption(load.warmUp)
-      .addOption(load.closed)
-      .addOption(load.findKnee)
-      .addOption(measuring.threshold)
-      .addOption(measuring.checkEvery)
-      .addOption(measuring.seed)
-      .addOption(measuring.workers)
-      .addOption(measuring.connections)
-      .option("--baseline <file>", "the result.json of an earlier run: shows the difference")
-      .option("--out <directory>", "where result.json and report.html go", "load-test-report")
-      .option("--url <base address>", "a running service that is yours to load (default: one is started for the run)")
-      .option("--keys <file>", "its keys, one a line: partners', and the operator's")
-      .option("--metrics-url <url>", "its Prometheus page")
-      .option("--yes", "the service is on another machine, and yours to load")
-      .option("--json", "one JSON object on stdout, everything else on stderr")
-      .addHelpText(
-        "after",
-        `\nScenarios:\n${described(scenarioNames, scenarios)}\n\nProfiles:\n${described(Object.keys(profiles), profiles)}`,
-      )
-      // Throws a `CommanderError` instead of ending the process.
-      .exitOverride()
-  );
+  return new Command("load-test")
+    .description("Loads a service at a set rate and reports how long its callers wait.")
+    .addOption(load.profile)
+    .addOption(load.scenario)
+    .addOption(load.replay)
+    .addOption(load.speed)
+    .addOption(load.rate)
+    .addOption(load.arrivals)
+    .addOption(load.duration)
+    .addOption(load.warmUp)
+    .addOption(load.closed)
+    .addOption(load.findKnee)
+    .addOption(measuring.threshold)
+    .addOption(measuring.checkEvery)
+    .addOption(measuring.seed)
+    .addOption(measuring.workers)
+    .addOption(measuring.connections)
+    .option("--baseline <file>", "the result.json of an earlier run: shows the difference")
+    .option("--out <directory>", "where result.json and report.html go", "load-test-report")
+    .option("--url <base address>", "a running service that is yours to load (default: one is started for the run)")
+    .option("--keys <file>", "its keys, one a line: partners', and the operator's")
+    .option("--metrics-url <url>", "its Prometheus page")
+    .option("--yes", "the service is on another machine, and yours to load")
+    .option("--json", "one JSON object on stdout, everything else on stderr")
+    .addHelpText(
+      "after",
+      `\nScenarios:\n${described(scenarioNames, scenarios)}\n\nProfiles:\n${described(Object.keys(profiles), profiles)}`,
+    )
+    .exitOverride();
 }
 
 function described(

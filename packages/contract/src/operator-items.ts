@@ -39,7 +39,7 @@ function item<Fields extends z.ZodRawShape>(title: string, fields: Fields, descr
   return extendApi(z.object(fields).strict(), { title, ...(description !== undefined && { description }) });
 }
 
-/** Like `item`, for items with the paired fields: it must have both or none of `lat` and `lon`, for example. */
+/** Like `item`, for items with fields that need another one (`PairedFields`), such as `lat` and `lon`. */
 function itemWithPairs<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
   const schema = z
     .object(fields)
@@ -81,11 +81,13 @@ function issuesOfPosition({ lat, lon }: PairedFields): readonly PairIssue[] {
   return [];
 }
 
+/** The reasons of each state that has some. */
+const reasonsByState: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(mdsReasons));
+
 /** Checks that a reason comes with a state, and is one of those that agencies know of this state. */
 function issuesOfReason({ vehicle_state: state, reason }: PairedFields): readonly PairIssue[] {
   if (reason === undefined) return [];
   if (state === undefined) return [missing("vehicle_state", "reason")];
-  const reasonsByState: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(mdsReasons));
   const reasons = reasonsByState.get(state);
   if (reasons === undefined) return [["reason", issueText("noReason", { state })]];
   return reasons.includes(reason) ? [] : [["reason", issueText("enum", { values: reasons.join(", ") })]];

@@ -159,13 +159,14 @@ function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
   // The earlier and the later schema, for the text.
   const [was, is] = sender === "client" ? [given, taken] : [taken, given];
   const changed = (keyword: string) => `${keyword} was ${show(was[keyword])} and is ${show(is[keyword])}`;
-  const [{ type: givenType, enum: givenNames }, { type: takenType, enum: takenNames }] = [given, taken];
+  const { type: givenType, enum: givenValues } = given;
+  const { type: takenType, enum: takenValues } = taken;
   const isIntegerForNumber = givenType === "integer" && takenType === "number";
   if (takenType !== undefined && takenType !== givenType && !isIntegerForNumber) {
     if (givenType === "null" && sender === "service") return ["it may be null from now on"];
     rules.push(changed("type"));
   }
-  if (Array.isArray(takenNames) && !isSubset(givenNames, takenNames)) rules.push(changed("enum"));
+  if (Array.isArray(takenValues) && !isSubset(givenValues, takenValues)) rules.push(changed("enum"));
   if (taken["not"] !== undefined && !isExcluded(given, taken["not"] as Schema)) rules.push(changed("not"));
   for (const keyword of ["format", "pattern"])
     if (taken[keyword] !== undefined && taken[keyword] !== given[keyword]) rules.push(changed(keyword));

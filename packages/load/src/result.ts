@@ -48,13 +48,10 @@ interface RunFacts {
   readonly connections: number;
 }
 
-/** The latency of requests. */
+/** The latency of requests. `RequestTiming` in stream.ts explains the three. */
 export interface Latency {
-  /** From the intended start to the answer, as a caller sees it. */
   readonly response: LatencySummary;
-  /** From when a connection took the request to the answer. */
   readonly service: LatencySummary;
-  /** From the intended start to when a connection took the request. */
   readonly lag: LatencySummary;
 }
 

@@ -14,7 +14,7 @@ interface ReadingOptions {
 
 /** Returns the step at which the reader is, the range that they are selecting, and the event handlers. */
 export function useReading({ layout, times, onRange }: ReadingOptions) {
-  const [movedTo, setAt] = useState<number>();
+  const [movedTo, setMovedTo] = useState<number>();
   // The step at which a selection began. The selected range lies between it and the step at which the reader is.
   const [anchor, setAnchor] = useState<number>();
   const last = layout.count - 1;
@@ -27,12 +27,12 @@ export function useReading({ layout, times, onRange }: ReadingOptions) {
     last,
     layout,
     canChoose: onRange !== undefined,
-    setAt,
+    setAt: setMovedTo,
     setAnchor,
     move: (index, isChoosing) => {
       if (last < 0) return;
       setAnchor(isChoosing && onRange !== undefined ? (anchor ?? at ?? last) : undefined);
-      setAt(Math.max(0, Math.min(last, index)));
+      setMovedTo(Math.max(0, Math.min(last, index)));
     },
     choose: () => {
       setAnchor(undefined);

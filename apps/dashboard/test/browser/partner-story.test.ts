@@ -158,10 +158,11 @@ async function resendNight(
   allow(/deliveries-over-time/);
   await page.clock.setSystemTime(Date.now() + HOURS_LATER * 3_600_000);
   // The page shows times in the city's zone, in which it may be day now.
+  const time_zone = zoneOfNight();
   await page.route("**/console/v1/session", async (route) => {
     const response = await route.fetch();
     const session = (await response.json()) as { readonly memberships: readonly object[] };
-    const memberships = session.memberships.map((one) => ({ ...one, time_zone: zoneOfNight() }));
+    const memberships = session.memberships.map((one) => ({ ...one, time_zone }));
     await route.fulfill({ response, json: { ...session, memberships } });
   });
   await page.reload();

@@ -7,8 +7,7 @@ import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } fro
 import { limitOption, listOf, option, readGivenId, textInLanguages, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
-// The commands `alerts`, which tell riders of closures and disturbances. Of a command's result, `--json` prints `object`.
-// People see the other properties; without facts, table and text, they see `object`.
+// The commands `alerts`, which tell riders of closures and disturbances.
 
 /** Maximum rows of the list. Too high: the rows fill memory. */
 const MAX_LIMIT = 10_000;

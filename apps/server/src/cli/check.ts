@@ -17,8 +17,7 @@ import { type Columns, type Result, table } from "./output.ts";
 
 /*
  * The commands `check` and `doctor`. `check` looks for stored rows that contradict each other; `doctor` looks for problems
- * of the deployment, such as its configuration and its disk. Of a command's result, `--json` prints `object`. People see
- * the other properties; without facts, table and text, they see `object`. With a `failure`, the exit status is 1.
+ * of the deployment, such as its configuration and its disk. With a `failure`, the exit status is 1.
  */
 
 /** Registers `check`, which checks the invariants of the stored data. */

@@ -18,8 +18,7 @@ import { type Columns, type Result, table } from "./output.ts";
 /*
  * Commands with which the operator describes things for GBFS: vehicle types, regions, pricing plans, zones, stations and
  * bikes. A description consists of facts, such as a name; they take precedence over those of a feed. `own` and `published`
- * are the facts that the operator has set and those that GBFS publishes. Of a command's result, `--json` prints `object`.
- * People see the other properties; without facts, table and text, they see `object`.
+ * are the facts that the operator has set and those that GBFS publishes.
  */
 
 /** A kind of thing whose ids the operator chooses, such as a region. It has commands of its own. */

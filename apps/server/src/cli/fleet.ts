@@ -13,8 +13,7 @@ import { type Columns, type Result, table } from "./output.ts";
 
 /*
  * The commands `stations`, `bikes` and `rides`: they read lists, describe stations and bikes, and end rides whose end was
- * never reported. Of a command's result, `--json` prints `object`. People see the other properties; without facts, table
- * and text, they see `object`.
+ * never reported.
  */
 
 /** Maximum rows of a list. Too high: the rows fill memory. Use the API to read everything. */

@@ -11,7 +11,7 @@ import { createFileReader, readAddress } from "../feeds/gbfs-check/read-address.
 import { readFolder } from "../feeds/gbfs-check/read-folder.ts";
 import { reportPage } from "../feeds/gbfs-check/report-page.ts";
 import { reportText } from "../feeds/gbfs-check/report-text.ts";
-import { type FeedProblem, type PollResult, startFollowing } from "../feeds/gbfs/follow.ts";
+import { type FeedProblem, NO_FEED, type PollResult, startFollowing } from "../feeds/gbfs/follow.ts";
 import { type ImportCounts, importGbfs, type ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
@@ -26,8 +26,7 @@ import { localAddress } from "./serve.ts";
 
 /*
  * The commands `import gbfs`, `replay gbfs`, `sync gbfs` and `gbfs check`. `careForTables` updates PostgreSQL's statistics
- * after a command has written many rows. Of a command's result, `--json` prints `object`. People see the other properties;
- * without facts, table and text, they see `object`.
+ * after a command has written many rows.
  */
 
 const sourceOption = () =>
@@ -199,7 +198,7 @@ function pollText(poll: PollResult): string {
 
 function describeFailure({ feed, message, since, retry_at }: FeedProblem, age: number | null | undefined): string {
   // The poll as a whole failed, and not one feed of it.
-  if (feed === "") return `${message} (next request at ${retry_at})`;
+  if (feed === NO_FEED) return `${message} (next request at ${retry_at})`;
   const good = typeof age === "number" ? `last success ${age} s ago` : "no success yet";
   return `${feed} failed: ${message} (since ${since}, ${good}, next request at ${retry_at})`;
 }

@@ -19,8 +19,7 @@ import { option, sourceName } from "./options.ts";
 import { type Columns, PROGRESS_INTERVAL_MS, type Result, table } from "./output.ts";
 
 /*
- * The commands `import trips`, `import list` and `import undo`. Of a command's result, `--json` prints `object`. People see
- * the other properties; without facts, table and text, they see `object`.
+ * The commands `import trips`, `import list` and `import undo`.
  */
 
 const columns: Columns<ImportRow> = {

@@ -11,8 +11,7 @@ import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } fro
 import { futureInstant, option, overlapOption, plainName, readValue, scopeList, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-// The commands `keys`. Of a command's result, `--json` prints `object`. People see the other properties; without facts,
-// table and text, they see `object`.
+// The commands `keys`.
 
 /** Registers `keys issue`, `list`, `revoke` and `rotate`. */
 export function registerKeys(program: ParentCommand, cli: OpenCli): void {

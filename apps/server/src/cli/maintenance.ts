@@ -31,11 +31,7 @@ import {
 import { option, parsed, UsageError } from "./options.ts";
 import { type Result, table } from "./output.ts";
 
-/*
- * Commands that maintain a deployment: `backup`, `restore`, `migrate`, `distribute`, `secrets`, `forget` and `set-aside`.
- * Of a command's result, `--json` prints `object`. People see the other properties; without facts, table and text, they see
- * `object`.
- */
+/* Commands that maintain a deployment: `backup`, `restore`, `migrate`, `distribute`, `secrets`, `forget` and `set-aside`. */
 
 const fileArgument = ["<file>", "the backup: a zip archive"] as const;
 

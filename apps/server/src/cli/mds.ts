@@ -17,9 +17,7 @@ import { type Columns, table } from "./output.ts";
 
 /**
  * Registers `mds create-agency`, `mds set-agency` and `mds check`. An agency is a city or another authority that reads the
- * system's data by the Mobility Data Specification (MDS). Its requirement file lists the fields that it asks for. Of a
- * command's result, `--json` prints `object`. People see the other properties; without facts, table and text, they see
- * `object`.
+ * system's data by the Mobility Data Specification (MDS). Its requirement file lists the fields that it asks for.
  */
 export function registerMds(program: ParentCommand, cli: OpenCli): void {
   const mds = program.command("mds").description("serve cities by the Mobility Data Specification");

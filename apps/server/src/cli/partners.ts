@@ -27,8 +27,7 @@ import { limitOption, option, pastInstant, plainName, readValue, scopeList, Usag
 import { type Columns, type Result, table } from "./output.ts";
 import { heldNotes } from "./webhooks.ts";
 
-// The commands `partners` and `audit`. Of a command's result, `--json` prints `object`. People see the other properties;
-// without facts, table and text, they see `object`.
+// The commands `partners` and `audit`.
 
 const reservationLimit = integer(1, MAX_RESERVATION_LIMIT);
 

@@ -8,8 +8,7 @@ import { addFactOptions, describedJson, optionOf, readFactOptions } from "./fact
 import { readValue } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-// The commands `systems`. Facts are what GBFS publishes of a system. Of a command's result, `--json` prints `object`.
-// People see the other properties; without facts, table and text, they see `object`.
+// The commands `systems`. Facts are what GBFS publishes of a system.
 
 /** Registers `systems create`, `set`, `show` and `list`. */
 export function registerSystems(program: ParentCommand, cli: OpenCli): void {

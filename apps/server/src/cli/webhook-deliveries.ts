@@ -38,8 +38,7 @@ import {
 } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-// The commands `webhooks` about deliveries. Of a command's result, `--json` prints `object`. People see the other
-// properties; without facts, table and text, they see `object`.
+// The commands `webhooks` about deliveries.
 
 /** Registers `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {

@@ -64,8 +64,7 @@ import {
 
 /**
  * Registers `webhooks`. The commands for endpoints are in this file (`preview` in webhook-places.ts), those for deliveries
- * in webhook-deliveries.ts. Of a command's result, `--json` prints `object`. People see the other properties; without
- * facts, table and text, they see `object`.
+ * in webhook-deliveries.ts.
  */
 export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   const webhooks = program.command("webhooks").description("manage webhook endpoints and their deliveries");

@@ -15,8 +15,8 @@ import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from 
 /*
  * Decides whether a request to the console (the API of the dashboard's pages) is handled: by its origin, session, rate and
  * the caller's role. The contract says for each endpoint what it needs, such as its audience: `public`, `person` (somebody
- * signed in, for their own account), `partner` or `operator`. A session in a frame, or an embedded one, is that of a viewer
- * in the operator's own portal, who has opened a dashboard link and has no account.
+ * signed in, for their own account), `partner` or `operator`. An embedded session is one in a frame
+ * (session-cookie.ts).
  */
 
 /** The caller of an endpoint of a system's pages. */

@@ -67,8 +67,8 @@ function encryptHint({ identityProvider, cipher }: ConsoleContext, personId: str
 /**
  * Returns the URL that signs a browser out at the identity provider; null: there is no provider, the session did not begin
  * there, or the provider has no such page or cannot be reached.
- * @param encrypted the session's ID token; null: the session did not begin at the provider. Without a token that can be
- *   decrypted, the provider asks the person to confirm
+ * @param encrypted the session's ID token; null: it has none. Without a token that can be decrypted, the provider asks the
+ *   person to confirm
  */
 export async function signOutAddress(
   { identityProvider, cipher, baseUrl }: ConsoleContext,

@@ -137,10 +137,7 @@ const json = `'{"id":' || to_json(id) || ',"event":"' || name
   || '","occurred_at":"' || to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   || '","data":' || data || '}'`;
 
-/**
- * The condition for events that a viewer may see. $2: the names of these events; $3: the viewer's partner. In
- * `list`, `positionAfter` and `between`, $4 is the day and $5 the number of the position after which they read.
- */
+/** The condition for events that a viewer may see. $2: the names of these events; $3: the viewer's partner. */
 const visible = "name = any($2::text[]) and (partner_id is null or partner_id = $3)";
 
 /*
@@ -149,7 +146,8 @@ const visible = "name = any($2::text[]) and (partner_id is null or partner_id = 
  * page. So the statement never reads events that the viewer may not see: skipping them takes 900 ms for one rare name
  * among 3 million events. The statement sorts by the position alone. If it sorted by day and position, PostgreSQL would
  * use the primary key while it has few statistics of a new day, and would have to skip events after all. `last` is the
- * $6th row of the page; there is none if the page is not full.
+ * $6th row of the page; there is none if the page is not full. $4 and $5: the day and the number of the position after which
+ * it reads.
  */
 const list = (size: FetchSize) =>
   statement(
@@ -169,7 +167,8 @@ const list = (size: FetchSize) =>
        (select recorded_on from last) as last_day, (select position from last) as last_position`,
   );
 
-// Reads one day only, so that PostgreSQL gets the rows in order from the primary key, without a sort.
+// Reads one day only, so that PostgreSQL gets the rows in order from the primary key, without a sort. $4 and $5: the day and
+// the number of the position after which it reads, as in `between`.
 const positionAfter = statement(
   "events.positionAfter",
   `select position from events

@@ -14,7 +14,12 @@ interface PlacesOptions {
  * holds one place.
  */
 export interface Places {
-  /** Takes a place. @param reader any text that names who reads @throws ServiceError when no place is free @returns a function that gives the place back */
+  /**
+   * Takes a place.
+   * @param reader any text that names who reads
+   * @returns a function that gives the place back
+   * @throws ServiceError when no place is free
+   */
   take(reader: string): () => void;
 }
 

@@ -163,8 +163,8 @@ export async function holdPartner(tx: Transaction, systemId: string, id: string)
 }
 
 /**
- * Locks a partner. Call it before locking anything else: every transaction locks partners first, so that no two wait for
- * each other.
+ * Locks a partner. Call it before locking anything else: every transaction that locks a partner does so first, so that no
+ * two wait for each other.
  * @throws ServiceError when no partner has this id, or it was removed
  */
 export async function mustLock(tx: Transaction, systemId: string, id: string): Promise<PartnerRow> {

@@ -255,7 +255,7 @@ export class CityActs {
   ): Promise<FreeBike[]> {
     if (count === "docks") return [];
     const { db } = this.#context;
-    // `runLow` refuses to take more bikes than these.
+    // At least one more than `runLow` leaves and takes: beyond that, it refuses.
     const own = (await listFreeBikes(db, this.systemId, id, limit + MAX_TAKEN)).length;
     // Leaves out the station's own bikes. The rest is enough, if other stations have enough.
     const all = await listFreeBikes(db, this.systemId, null, own + limit);

@@ -4,7 +4,7 @@ import { issueText } from "../messages.ts";
 import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
 import { deliveryEndpoints, ofWebhook } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
-import { endpointStatus, pauseReason, PREVIEW_COST, waiting, webhookEndpoints } from "./webhook.ts";
+import { change, endpointStatus, pauseReason, PREVIEW_COST, waiting, webhookEndpoints } from "./webhook.ts";
 
 /* Webhook endpoints on the operator's pages: those of all partners, with what an admin of the operator may change there. */
 
@@ -33,7 +33,6 @@ export type EndpointSummary = z.infer<typeof endpointSummary>;
 const needs = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 const showsSecret = consoleNeeds("operator", "admin", { confirmed: true, conflicts: ["conflict"] });
 const previews = consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: PREVIEW_COST });
-const change = z.object({ changed: z.boolean().describe("False: nothing had to change") }).strict();
 const nothing = z.object({}).strict();
 const base = "/console/v1/systems/:system_id/endpoints";
 /** The path of a webhook of one partner. The query parameter of `ofWebhook` says which, if the partner has several. */

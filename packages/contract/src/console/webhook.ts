@@ -230,7 +230,8 @@ const resumption = z
   .strict();
 
 /** The answer to a change of the status. */
-const done = z.object({ changed: z.boolean().describe("False: nothing had to change") }).strict();
+/** The answer to a change of an endpoint's status. */
+export const change = z.object({ changed: z.boolean().describe("False: nothing had to change") }).strict();
 const nothing = z.object({}).strict();
 const viewNeeds = consoleNeeds("partner");
 /** The parameters of endpoints of one webhook. */
@@ -276,7 +277,7 @@ const statusChanges = {
     metadata: changeNeeds,
     ...ofOne,
     body: nothing,
-    responses: { 200: done, ...changeErrors },
+    responses: { 200: change, ...changeErrors },
   },
   resume: {
     method: "POST",
@@ -286,7 +287,7 @@ const statusChanges = {
     ...ofOne,
     body: resumption,
     responses: {
-      200: done.extend({ sent: z.number().int().describe("Held deliveries that are sent") }),
+      200: change.extend({ sent: z.number().int().describe("Held deliveries that are sent") }),
       ...changeErrors,
     },
   },
@@ -306,7 +307,7 @@ const statusChanges = {
     metadata: changeNeeds,
     ...ofOne,
     body: nothing,
-    responses: { 200: done, ...changeErrors },
+    responses: { 200: change, ...changeErrors },
   },
 } as const;
 

@@ -460,14 +460,16 @@ export function hasFeed(version: GbfsVersion, name: GbfsFeedName): boolean {
 
 /** Returns a feed's name in a version: `vehicle_status` was `free_bike_status`. */
 export function feedNameIn(version: GbfsVersion, name: GbfsFeedName): string {
-  const { oldNames }: GbfsFeed = gbfsFeeds[name];
-  const isOld = oldNames !== undefined && isAtLeast(oldNames.until, version);
-  return (isOld ? oldNames.feed : undefined) ?? name;
+  return oldNamesIn(version, name)?.feed ?? name;
 }
 
 /** Returns the name of a field in a version: `num_vehicles_available` was `num_bikes_available`. */
 export function fieldNameIn(version: GbfsVersion, feed: GbfsFeedName, field: string): string {
-  const { oldNames }: GbfsFeed = gbfsFeeds[feed];
-  const isOld = oldNames !== undefined && isAtLeast(oldNames.until, version);
-  return (isOld ? oldNames.fields?.[field] : undefined) ?? field;
+  return oldNamesIn(version, feed)?.fields?.[field] ?? field;
+}
+
+/** Returns the older names of a feed and its fields; undefined: in this version they have their newest names. */
+function oldNamesIn(version: GbfsVersion, name: GbfsFeedName): GbfsFeed["oldNames"] {
+  const { oldNames }: GbfsFeed = gbfsFeeds[name];
+  return oldNames !== undefined && isAtLeast(oldNames.until, version) ? oldNames : undefined;
 }

@@ -40,9 +40,8 @@ const PICTURE_TOP = 56;
 const NAME_WIDTH = 120;
 
 /**
- * Draws the chart as a file of its own, readable on light and dark pages. Each name above the chart has the colour of
- * its line. Do not pass a baseline: the picture has no style for its line, and would
- * show only its name.
+ * Draws the chart as a file of its own, readable on light and dark pages. Each name above the chart has the colour of its
+ * line. Do not pass a baseline: the picture has no style for its line, and would show only its name.
  */
 export function drawPicture(options: ChartOptions): string {
   const names = linesOf(options).map(

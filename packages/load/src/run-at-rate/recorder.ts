@@ -1,11 +1,7 @@
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { REQUEST_TIMEOUT_MS } from "../http/client.ts";
 
-/**
- * How long requests took, in microseconds. `response`: from the intended start to the answer, as a caller sees it.
- * `service`: from when a connection took the request to the answer. `lag`: from the intended start to when a connection
- * took the request.
- */
+/** How long requests took, in microseconds. `RequestTiming` in stream.ts explains the three. */
 export interface Histograms {
   readonly response: RecordableHistogram;
   readonly service: RecordableHistogram;

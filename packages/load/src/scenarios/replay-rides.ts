@@ -2,10 +2,7 @@ import { apiRequest } from "../contract/endpoints.ts";
 import type { CreateScenario, RecordedEvent } from "../run-at-rate/scenario.ts";
 import { readResults } from "./ride-commands.ts";
 
-/**
- * Starts and ends the rides of a recorded day, in its order. `acknowledgedEvents` are the events that the service must have
- * delivered to the webhook receivers by the end.
- */
+/** Starts and ends the rides of a recorded day, in its order. */
 export const replayRides: CreateScenario = ({ recorded, operatorKey, idPrefix }) => {
   const acknowledgedEvents: string[] = [];
   /** Bikes with a request under way. */

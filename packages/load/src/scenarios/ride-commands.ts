@@ -8,7 +8,7 @@ const BATCH_SIZE = 100;
 
 /*
  * Scenarios of an operator's backend, which starts and ends rides. A request has one or more rides as items, and its answer
- * has a result for each. `acknowledgedEvents` are the events that the webhook receivers must have by the end.
+ * has a result for each.
  */
 
 interface OpenRide {

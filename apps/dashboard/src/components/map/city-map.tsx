@@ -76,8 +76,8 @@ const STATION_SCALE = 3_500_000;
  * A map of a city's stations, zones, bikes and rides. Lists beside it show the same to readers who cannot see it.
  *
  * `useScene` computes what is drawn, in world coordinates (`project` in viewport.ts). `useView` manages which part of the
- * world is shown, and `useMapInput` moves that view. After each change of the scene or the
- * view, `useDrawnMap` paints both on the canvas (`drawFrame` in draw.ts).
+ * world is shown, and `useMapInput` moves that view. After each change of the scene or the view, `useDrawnMap` paints both on
+ * the canvas (`drawFrame` in draw.ts).
  */
 export function CityMap(props: CityMapProps) {
   const { label, tiles, onSelect, isWholePage = false } = props;

@@ -135,7 +135,7 @@ function useAccept(token: string, isOwn: boolean) {
       // What was read before the acceptance may belong to another person, or lack the new membership.
       queries.clear();
       adoptSession(accepted);
-      // Everybody else continues on the page of the account, to add a way to sign in.
+      // Without `isOwn`, the reader continues on the page of the account, to add a way to sign in.
       if (accepted.credentials_removed) navigate("/account?notice=credentials_removed", { replace: true });
       else navigate(isOwn ? "/" : "/account", { replace: true });
     } catch (failure) {

@@ -10,7 +10,7 @@ const LIVE_MS = 10_000;
  * Milliseconds after which sums over hours or days are read again. Those of a week are not read again while they are
  * shown.
  */
-const SUMS_MS = 60_000;
+export const SUMS_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 

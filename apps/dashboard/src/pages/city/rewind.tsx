@@ -49,8 +49,9 @@ function positionsOf(at: string | undefined, timeZone: string) {
     instantOf: (position: number) =>
       isToday && position >= last ? undefined : new Date(start + position * STEP_MS).toISOString(),
     /**
-     * Returns the instant that is as long after its day's start, in full quarters, `count` days later. If the clocks change on
-     * one of the days, the time of day may differ by an hour. Undefined if that is in the future: the map then shows now.
+     * Moves the shown instant by `count` days: returns the one with the same distance from its day's start, in full quarters
+     * of an hour. If the clocks change on one of the days, the time of day may differ by an hour. Undefined if that is in the
+     * future: the map then shows now.
      */
     onDay: (count: number) => {
       const other = dayStart(daysLater(day, count), timeZone);

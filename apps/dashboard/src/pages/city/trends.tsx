@@ -5,12 +5,10 @@ import type { ChartNote } from "../../components/chart.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import type { PageScope } from "../scope.ts";
+import { SUMS_MS } from "./city-data.ts";
 import { RangePicker, useRange } from "./range-picker.tsx";
 import { sumOf, type TimeRange, valuesUntilNow } from "./range.ts";
 import { CLOCK, cityText, comparedText, DATE } from "./times.ts";
-
-/** Milliseconds between two reads of the sums, whose last step grows. */
-const REFRESH_INTERVAL_MS = 60_000;
 
 interface TrendsProps {
   readonly scope: PageScope;
@@ -29,7 +27,7 @@ export function Trends({ scope, timeZone }: TrendsProps) {
         query: { from: range.from, to: range.to, step: range.step, against: "previous" },
         signal,
       }),
-    refetchInterval: REFRESH_INTERVAL_MS,
+    refetchInterval: SUMS_MS,
     placeholderData: (before) => before,
   });
   return (

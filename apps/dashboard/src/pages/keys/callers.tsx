@@ -12,7 +12,7 @@ import { keyName, ownerName } from "../key-name.ts";
 import { addressIn, type PageScope, withParameter } from "../scope.ts";
 
 interface CallersProps {
-  /** The operator's page, for the addresses of its links. It is no scope of a key. */
+  /** The operator's page, for the addresses of its links. */
   readonly scope: PageScope;
   readonly keys: readonly ShownKey[];
 }

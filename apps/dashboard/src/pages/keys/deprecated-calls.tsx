@@ -7,7 +7,6 @@ import { keyName, ownerName } from "../key-name.ts";
 import { addressIn, type PageScope } from "../scope.ts";
 
 interface DeprecatedCallsProps {
-  /** Whose page this is: a partner's, or the operator's if `partnerId` is undefined. It is no scope of a key. */
   readonly scope: PageScope;
   readonly keys: readonly ShownKey[];
 }

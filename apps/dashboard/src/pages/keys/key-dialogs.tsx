@@ -16,7 +16,6 @@ import { useAction } from "../use-action.ts";
 
 interface KeyDialogProps {
   readonly shown: ShownKey;
-  /** Whose page this is: a partner's, or the operator's if `partnerId` is undefined. It is no scope of the key. */
   readonly scope: PageScope;
   readonly onClose: () => void;
 }

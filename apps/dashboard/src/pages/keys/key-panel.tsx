@@ -12,7 +12,6 @@ import { KeyUsage } from "./key-usage.tsx";
 interface KeyPanelProps {
   /** The key. Its name is not `key`, because components cannot read a property of that name. */
   readonly shown: ShownKey;
-  /** Whose page this is: a partner's, or the operator's if `partnerId` is undefined. It is no scope of the key. */
   readonly scope: PageScope;
   readonly onAsk: (what: "rotate" | "revoke") => void;
   readonly onClose: () => void;

@@ -24,7 +24,6 @@ const REFRESH_INTERVAL_MS = 15_000;
 
 interface KeyUsageProps {
   readonly shown: ShownKey;
-  /** Whose page this is: a partner's, or the operator's if `partnerId` is undefined. It is no scope of the key. */
   readonly scope: PageScope;
 }
 

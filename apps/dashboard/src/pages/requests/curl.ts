@@ -10,7 +10,7 @@ export function curlOf({ method, body }: Pick<RequestDetail, "method" | "body">,
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(url)}`,
     '-H "Authorization: Bearer $API_KEY"',
   ];
-  // The service takes this header with exactly these methods.
+  // All endpoints that take this header have one of these methods.
   if (method === "POST" || method === "PATCH") lines.push('-H "Idempotency-Key: $(uuidgen)"');
   if (body !== null) lines.push(`-H ${quoted("Content-Type: application/json")}`, `--data-raw ${quoted(body)}`);
   return lines.join(" \\\n  ");

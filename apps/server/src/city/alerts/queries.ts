@@ -184,7 +184,7 @@ export function claimOverdueAlerts(
 
 /**
  * Returns the ids of alerts whose times are over and whose end is not stored, oldest first.
- * @param apart ids to omit: those that are set aside, because work on them has ended processes
+ * @param apart ids to omit, because they may not share a batch (`UnitStates.apart`)
  */
 export async function listOverdueAlerts(
   db: QueryRunner,

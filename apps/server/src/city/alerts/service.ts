@@ -303,7 +303,7 @@ export async function openAlerts(db: QueryRunner, systemId: string, now: Date): 
 
 /**
  * Returns the ids of alerts whose times are over and whose end is not stored.
- * @param apart ids to omit: those that are set aside, because work on them has ended processes
+ * @param apart ids to omit, because they may not share a batch (`UnitStates.apart`)
  */
 export function overdueAlerts(
   { db, clock }: Pick<CommandContext, "db" | "clock">,

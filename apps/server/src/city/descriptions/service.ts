@@ -157,7 +157,7 @@ async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Prom
     case "region":
       return findUsedRegions(db, systemId);
     case "geofencing_zones":
-      return [""]; // the id of a system's zones
+      return [""];
     default:
       return [];
   }

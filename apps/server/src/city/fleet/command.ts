@@ -385,14 +385,9 @@ export class FleetCommand implements Command {
     if (changed.length === 0) return;
     const logged = changed.map((change) => ({ ...change, ...this.#logOf(change) }));
     const writes = logged.map(({ before, after, events, positions }) => {
-      const row = withPublicId({ before, after }, this.ids);
       const last = events.at(-1);
-      const written = last === undefined ? row : { ...row, last_event: JSON.stringify(last) };
-      return {
-        before,
-        row: written,
-        entries: [...events, ...positions].map((entry) => ({ ...entry, bike_id: row.id })),
-      };
+      const row = { ...withPublicId({ before, after }, this.ids), ...(last && { last_event: JSON.stringify(last) }) };
+      return { before, row, entries: [...events, ...positions].map((entry) => ({ ...entry, bike_id: row.id })) };
     });
     const rows = writes.map(({ row }) => row);
     const entries = writes.flatMap((write) => write.entries);
@@ -412,7 +407,7 @@ export class FleetCommand implements Command {
         this.#effects.arrivals.add(after.station_id);
     const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
     this.recountStations(touched.filter((id) => id !== null));
-    // Without stations, which are collected already: `#writeCounters` reads them while this waits.
+    // No stations: they are collected above, before anything waits (`writeBikes`).
     this.bikesWritten([], await stateChanges);
   }
 

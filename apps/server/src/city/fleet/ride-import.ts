@@ -31,8 +31,7 @@ import {
 
 /*
  * Writes past rides of imports in bulk, tries what an import would write, and deletes the rides of an import that is undone.
- * Each also updates the stored counts of rides. A count is spread over several rows (slots), so that writers do not wait for
- * each other.
+ * Each also updates the stored counts of rides, in one slot (city/counts).
  */
 
 /** A ride that had ended before the service learned of it, as it is written in bulk. */

@@ -15,7 +15,14 @@ import { stationPieces } from "./changes-sql-fragments.ts";
 // `rowsOfSystem` joins rows with `placed`, the system's row of `placed_systems`, which a distributed database needs for
 // an insert. A statement that only writes ends with an empty `select`: the steps of its `with` do the work.
 
-/** The progress of a system's sums. */
+/**
+ * The progress of a system's sums:
+ * - `position`: rides that were written up to it have marked their hours
+ * - `next_hour`: the first hour that has not been marked as ended
+ * - `summed_from`: the first hour that readers take as summed
+ * - `summed_to`: until when the current hour has been summed
+ * - `flows_to`: the last time at which no day of flows was marked
+ */
 export type SumProgress = Tables["sum_progress"];
 
 const insertMarks = statement(

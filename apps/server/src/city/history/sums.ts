@@ -35,13 +35,6 @@ import {
  * by quarter of an hour, and samples of the fleet. A mark asks for an hour, or a day of flows, to be summed again. An open
  * mark stands for its hour and all later ones. A mark of an hour with `of_flows` also asks for the day of flows, which is
  * marked once the hour is summed. Marks of written rides lack it, because rides mark their days themselves.
- *
- * The progress of a system's sums (`SumProgress`) has:
- * - `position`: rides that were written up to it have marked their hours
- * - `next_hour`: the first hour that has not been marked as ended
- * - `summed_from`: the first hour that readers take as summed
- * - `summed_to`: until when the current hour has been summed
- * - `flows_to`: the last time at which no day of flows was marked
  */
 
 const MINUTE_MS = 60_000;

@@ -286,8 +286,8 @@ async function enterAccount(
     if (signedIn !== undefined) throw serviceError("forbidden", "otherInvitation", { email: invitation.email });
     throw serviceError("unauthorized", proof === null ? "unprovedInvitation" : "noSession");
   }
-  // The account has no password, passkey or identity, so that a link of an invitation is the only way in. Sessions that
-  // earlier links began end.
+  // The account has no password, passkey or identity, so that a link of an invitation is the only way in. Ends the
+  // sessions that earlier links began.
   await endSessionsOf(tx, person.id, null);
   await updateProof(tx, person.id, proof);
   return { person, removed: undefined };

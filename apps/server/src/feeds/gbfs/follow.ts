@@ -81,7 +81,7 @@ export interface PollResult {
 }
 
 /** The name in a `FeedProblem` that is not the failure of a feed, such as that of the database. */
-const NO_FEED = "";
+export const NO_FEED = "";
 
 /** A feed that fails, and why. */
 export interface FeedProblem {

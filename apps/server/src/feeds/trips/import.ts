@@ -40,8 +40,8 @@ import { createShiftCounter } from "./trip-times.rules.ts";
  * spool, which is a temporary file on disk. Then its rides are written to the database. The spool divides the rides into
  * lanes: a lane is written in order, and all lanes at the same time. A trial runs the same steps, but stores nothing.
  *
- * A sighting is a station that rows of a file name. If the system does not have the station, the import makes a placeholder
- * for it, which is offline until a feed describes the station.
+ * A sighting is a station that rows of a file name. If the system does not have the station, and its location is known, the
+ * import makes a placeholder for it, which is offline until a feed describes the station.
  */
 
 /** Most warnings of one file that are remembered, to report each once. Beyond it, in broken files, warnings may repeat. */

@@ -235,11 +235,10 @@ export async function updateEnded(
     | { readonly importId: string | null; readonly result: UploadResult | null }
     | { readonly importId: string | null; readonly problem: string },
 ): Promise<void> {
-  const outcome =
+  const { state, result, problem } =
     "problem" in ended
       ? { state: "failed", result: null, problem: ended.problem }
       : { state: "done", result: ended.result && JSON.stringify(ended.result), problem: null };
-  const { state, result, problem } = outcome;
   await db.query(end, [...attemptValues(attempt), state, ended.importId, result, problem]);
 }
 

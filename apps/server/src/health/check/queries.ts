@@ -227,8 +227,8 @@ const quarterOf = (instant: string) => `date_bin(interval '15 minutes', ${instan
 
 // Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the start of the hour that was
 // under way when changed rides were last read for the sums; the 24 hours that are compared end an hour before it.
-// Compares nothing until rides have been summed since that start (`summed_to`). Leaves out hours that are to be summed
-// again (`sum_marks`), and hours with rides whose latest change has not been read for the sums (`is_unread`): `left_out`.
+// Compares nothing until rides have been summed since that start (`summed_to`). Leaves out hours (`left_out`) that are to be
+// summed again (`sum_marks`), and hours with rides whose latest change has not been read for the sums (`is_unread`).
 const sums: readonly InvariantText[] = [
   [
     "ride_sums",

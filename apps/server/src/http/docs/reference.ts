@@ -6,10 +6,7 @@ import { type CodedBody, codedBody } from "../response-body.ts";
 import { referenceMarkdown, referenceMarkdownPaths } from "./markdown-pages.ts";
 import { docsHeader } from "./serve-guides.ts";
 
-/**
- * Serves the reference for partners, for the operator's backend and for cities, and the script that draws it. Each page and
- * script is made at its first request, and kept in memory (`serveKept`).
- */
+/** Serves the reference for partners, for the operator's backend and for cities, and the script that draws it. */
 export function serveReference(app: FastifyInstance, hasCities: boolean, documentsOf: DocumentsOf): void {
   const type = "text/javascript; charset=utf-8";
   for (const audience of ["partners", "operator", ...(hasCities ? (["cities"] as const) : [])] as const) {

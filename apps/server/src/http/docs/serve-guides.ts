@@ -21,10 +21,7 @@ import {
 import { guideMarkdown, llmsFullText, llmsText, markdownPath } from "./markdown-pages.ts";
 import { escapeHtml, type RenderedMarkdown, renderMarkdown, type Section } from "./markdown.ts";
 
-/*
- * Serves the guides for partners at /docs (`serveGuides`). The functions before it make their HTML. Each page and file is made
- * at its first request and kept in memory (`kept`, `serveKept`); only the results of a search are made for each request.
- */
+/* Serves the guides for partners at /docs (`serveGuides`). The functions before it make their HTML. */
 
 const SERVICE = "Bike-Sharing Data Service";
 

@@ -6,8 +6,9 @@ import { statement } from "../../storage/db/statement.ts";
 
 /*
  * The answers to calls, which are stored so that a repeated call gets the first answer (service.ts). A call that runs alone
- * claims its name before it runs: `claimCall`, then `updateAnswer`, or `findAnswer` if it repeats another. Calls that share a
- * transaction are looked up before they run and stored after: `listAnswers`, `insertAnswers`.
+ * claims its name before it runs: `claimCall`, then `updateAnswer`, or `findAnswer` if it repeats another. Of calls that
+ * share a transaction, the stored answers are read while the work begins, and again for those that were rejected
+ * (`listAnswers`). The new answers are stored at the end (`insertAnswers`).
  */
 
 /** Identifies a call that may be repeated. An `Idempotency-Key` is valid only for one caller and one path. */

@@ -230,8 +230,7 @@ class SharedRateLimiter implements SweptRateLimiter {
   }
 
   /**
-   * Decides by the store. While the store cannot be used, decides by this process's share of the limit; while the store may
-   * have lost counts, by both.
+   * Decides by the store, by this process's share of the limit, or by both.
    * @param isTaken true: the request is counted if it is allowed; false: the limit is only read
    */
   #decide(key: string, limit: number, isTaken: boolean): RateDecision | Promise<RateDecision> {

@@ -22,8 +22,8 @@ export interface KeyRow extends RowOf<typeof keyFields> {
 const columns = `${keyFields.list("k")}, p.name as partner_name,
   coalesce(p.suspended_at, p.removed_at, l.suspended_at, l.removed_at) as partner_suspended_at,
   x.system_id is not null as is_sandbox, x.faults is not null as has_faults`;
-// `k`: the key. `p`: its partner. `x`: the sandbox, if the key's system is one. `l`: the partner who has
-// the sandbox, in the live system (not the sandbox).
+// `k`: the key. `p`: its partner. `x`: the sandbox, if the key's system is one. `l`: the partner in the live system who has
+// the sandbox.
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id
    left join sandboxes x on x.system_id = k.system_id
    left join partners l on l.system_id = x.live_system_id and l.id = x.partner_id`;

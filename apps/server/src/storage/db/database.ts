@@ -236,15 +236,15 @@ function parseInstant(text: string): unknown {
   /** Returns the number that the two digits at an index write. */
   const pair = (at: number) => (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
   // The digits between the point and `+00`. PostgreSQL leaves out zeros at the end.
-  const fraction = text.slice(NO_FRACTION - 2, -3);
-  const milliseconds = text.length === NO_FRACTION ? 0 : Number(fraction.padEnd(3, "0").slice(0, 3));
+  const fraction = text.slice(FRACTION_AT, -3);
+  const milliseconds = fraction === "" ? 0 : Number(fraction.padEnd(3, "0").slice(0, 3));
   const year = pair(0) * 100 + pair(2);
   return new Date(Date.UTC(year, pair(5) - 1, pair(8), pair(11), pair(14), pair(17), milliseconds));
 }
 
-/** The code of the digit 0, and the length of an instant without a fraction of a second. */
+/** The code of the digit 0, and where the digits of a fraction of a second begin. */
 const ZERO = "0".charCodeAt(0);
-const NO_FRACTION = "2026-01-31 00:00:00+00".length;
+const FRACTION_AT = "2026-01-31 00:00:00.".length;
 
 /** Time for a connection to close. A dead connection would delay the stop of the process forever. */
 const CLOSE_TIMEOUT_MS = 1_000;

@@ -3,9 +3,9 @@ import { closeWithin, connectionSettings, type Queryable } from "./database.ts";
 import { statement } from "./statement.ts";
 
 /*
- * Listens on one connection. A heartbeat, which is a notification sent over another connection, shows every 300 ms that
- * notifications still arrive. When one does not arrive in time, or the connection breaks, cached data are dropped (`onGap`)
- * and a new connection is made.
+ * Listens on one connection. A heartbeat, which is a notification sent over another connection, shows at short intervals
+ * (`HEARTBEAT_INTERVAL_MS`) that notifications still arrive. When one does not arrive in time, or the connection breaks,
+ * cached data are dropped (`onGap`) and a new connection is made.
  */
 
 /** Receives the notifications that other processes send with `pg_notify`. */

@@ -94,9 +94,10 @@ function sieveOf(rows: SortedRows, [comparison, field, ...others]: Filter, value
 }
 
 /*
- * A sieve moves the matching ones of the first `n` rows in `found` to the front, and returns how many they are. Each sieve has
- * a separate loop without a branch: it writes every row to the next free place, and counts the place only if the row matches.
- * Matching rows come in random order, so that the processor would mispredict half of the branches. A number that is missing is NaN: no comparison accepts it, as none accepts null in SQL.
+ * A sieve moves the matching ones of the first `n` rows in `found` to the front, and returns how many they are. Each sieve
+ * has a separate loop without a branch: it writes every row to the next free place, and counts the place only if the row
+ * matches. Matching rows come in random order, so that the processor would mispredict half of the branches. A number that is
+ * missing is NaN: no comparison accepts it, as none accepts null in SQL.
  */
 
 function equals(column: Codes, code: number): Sieve {

@@ -11,7 +11,8 @@ import { rememberableList, rememberedColumns } from "./remembered-queries.ts";
 
 /*
  * The lists of stations and of bikes, which are ordered by id (`listById`). The length of an unfiltered list is stored. A
- * filtered list is counted from rows in memory (row-memory.ts), or by the database (filtered-queries.ts).
+ * filtered list is counted from rows in memory (row-memory.ts), or by the database if memory has no answer
+ * (filtered-queries.ts).
  */
 
 /** A list that is ordered by id. */
@@ -54,7 +55,6 @@ export function listById<Name extends string>(
       const conditions = conditionsOf(filters, given);
       const pageOf = (rows: PageRows) => toPage(request, rows, (json) => jsonField(json, "id"));
       if (conditions.length === 0) return pageOf(await listAll(statements, readPool, systemId, request));
-      // A filtered list is counted in memory, or by the database if memory has no answer.
       const fromMemory = await rowMemory?.page(remembered, {
         ...whose,
         parameters: [systemId],

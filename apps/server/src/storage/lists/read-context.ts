@@ -209,8 +209,8 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
 }
 
 /**
- * Returns waiting reads in the order in which they may run. The reader with the least use comes first. Of its reads, those
- * that are not patient come first, and then the one that has waited longest, because the sort keeps the order of equal ones.
+ * Returns waiting reads in the order in which they may run: first those of the reader with the least use. Of readers with
+ * equal use, reads that are not patient come first, and of these the one that has waited longest, because the sort is stable.
  */
 function inOrder(reads: readonly Waiting[], useOf: (reader: string) => number): Waiting[] {
   return reads.toSorted(

@@ -17,7 +17,7 @@ interface RememberedColumn {
 /** A list of which some columns are kept in memory (row-memory.ts). */
 interface ListDefinition {
   readonly table: "stations" | "bikes" | "reservations";
-  /** SQL condition for the rows of one owner: a system, or a partner in it. Uses each of the first `ownerParameters`. */
+  /** SQL condition for the rows of one owner: a system, or a partner in it. Uses all of $1 to $`ownerParameters`. */
   readonly ofOwner: string;
   /** The number of parameters of `ofOwner`, which are the first ones of each statement. */
   readonly ownerParameters: number;

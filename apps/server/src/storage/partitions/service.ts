@@ -290,7 +290,7 @@ async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result 
 }
 
 /**
- * Protects the audit log in our own PostgreSQL from changes by the service's role. `lend` lets that role change its tables
+ * Protects the audit log in our own PostgreSQL from changes by the service's role. `lend` lets that role change the audit log
  * while migrations run.
  */
 export const auditLogOwner: AuditLogOwner = {

@@ -8,7 +8,7 @@ import type { WorkName } from "./work.rules.ts";
  * Does background work on units, such as overdue reservations, so that a bad unit does not stop the others: `sweepUnits` for
  * batches, `runGuarded` for one unit. A unit that fails is tried again later, alone. A unit may also end the process, so a
  * run that could (`canCrash`, `runGuarded`) is recorded before it begins, and the record is deleted when it ends. A record
- * that is older than `RUN_TIMEOUT_MS` is of a process that ended: the next process counts a crash for the run's units.
+ * that is older than `RUN_TIMEOUT_MS` counts as that of a process that ended: a crash is counted for the run's units.
  */
 
 /** Background work on units of a system. */

@@ -147,8 +147,8 @@ export class SystemDispatcher {
   /** @returns the milliseconds to pause afterwards */
   async #runCycle(): Promise<number> {
     const hasPolled = await this.#polling.runIfDue();
-    // Once in each poll it claims also for lanes that can take few deliveries, so that none of these waits for longer, and
-    // searches for new suspects.
+    // After each poll, claims also for lanes that can take only few deliveries, so that these wait for at most one poll
+    // interval, and searches for new suspects.
     const claimed = (await this.#claim("regular", hasPolled)) + (await this.#claim("replay", hasPolled));
     await this.#suspects.claim(hasPolled);
     this.#runner.startReady(this.#keeper.lanes);

@@ -149,12 +149,11 @@ export async function addEndpoint(
     const removed = rows.filter(isRemoved).toSorted((one, other) => Number(one.paused_at) - Number(other.paused_at));
     const namesake = removed.find(({ name }) => hasName(name, given.name ?? ""));
     requireFreeName(rows, given.name, namesake);
-    if (namesake !== undefined) return create(context, tx, input, given, { removed: namesake });
     const slot = freeSlotIn(rows);
-    if (slot !== undefined) return create(context, tx, input, given, { slot });
-    const [firstRemoved] = removed;
-    if (firstRemoved !== undefined) return create(context, tx, input, given, { removed: firstRemoved });
-    throw commandError("conflict", "tooManyEndpoints", { limit: MAX_ENDPOINTS });
+    const reused = namesake ?? (slot === undefined ? removed[0] : undefined);
+    if (reused !== undefined) return create(context, tx, input, given, { removed: reused });
+    if (slot === undefined) throw commandError("conflict", "tooManyEndpoints", { limit: MAX_ENDPOINTS });
+    return create(context, tx, input, given, { slot });
   });
 }
 

@@ -266,7 +266,7 @@ class Walk(Generic[Item]):
     def _advance(self) -> Flow[Page[Any] | None]:
         if self._next is None:
             return None
-        page, next_position = yield from self._list.fetch(self._next, True, self._seen_cursor)
+        page, next_position = yield from self._list.fetch(self._next, is_iteration=True, seen_cursor=self._seen_cursor)
         self._pages += 1
         is_power_of_two = self._pages & (self._pages - 1) == 0
         if is_power_of_two:

@@ -81,7 +81,10 @@ function appsOf(set: FeedSet): string[] {
   });
 }
 
-/** Tells whether there is a link into the app, on a platform for which the system names its app; on either without apps. */
+/**
+ * Tells whether there is a link into the app on a platform for which the system names its app, or on any platform if it
+ * names none.
+ */
 function hasLink(links: unknown, apps: readonly string[]): boolean {
   if (!isObject(links)) return false;
   const platforms = apps.length === 0 ? ["android", "ios"] : apps;
