@@ -58,16 +58,16 @@ import { closeConnectionsWhenDraining } from "./http/stopping.ts";
 import { createTransport, withProxyWarnings } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
 import type { NetworkList } from "./outbound/addresses/address-guard.ts";
-import { meRoutes } from "./partners/keys/routes.ts";
 import {
   createKeyCache,
   createLastUses,
   type KeyCache,
   keysFor,
   lookUpTogether,
-  markKeyAsCompromised,
   recordUses,
-} from "./partners/keys/service.ts";
+} from "./partners/keys/look-ups.ts";
+import { meRoutes } from "./partners/keys/routes.ts";
+import { markKeyAsCompromised } from "./partners/keys/service.ts";
 import type { Branding } from "./runtime/startup/dashboard-pages.ts";
 import { sandboxRoutes, simulateFaults } from "./sandbox/routes.ts";
 import { createPageCache, type PageCache } from "./storage/background/page-cache.ts";

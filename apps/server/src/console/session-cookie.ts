@@ -2,7 +2,7 @@ import { TLSSocket } from "node:tls";
 import type { ConsoleNeeds } from "@bikeshare/contract";
 import type { FastifyRequest } from "fastify";
 import { protoOf } from "../http/transport.ts";
-import { lookUpTogether } from "../partners/keys/service.ts";
+import { lookUpTogether } from "../partners/keys/look-ups.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { embeddedSessionOf } from "./dashboard-links/service.ts";
 import { sessionOf, type SessionRow } from "./sessions/service.ts";

@@ -15,7 +15,8 @@ import {
 import type { AppRoute } from "@ts-rest/core";
 import type { FastifyContextConfig, FastifyRequest } from "fastify";
 import type { RejectionReason } from "../health/metrics/http-metrics.ts";
-import type { KeyCache, KeyRow } from "../partners/keys/service.ts";
+import type { KeyCache } from "../partners/keys/look-ups.ts";
+import type { KeyRow } from "../partners/keys/service.ts";
 import type { CompromisedIn, RefusedRequests } from "./refused-requests.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 

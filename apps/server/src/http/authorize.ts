@@ -10,7 +10,8 @@ import {
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
-import type { KeyRow, LastUses } from "../partners/keys/service.ts";
+import type { LastUses } from "../partners/keys/look-ups.ts";
+import type { KeyRow } from "../partners/keys/service.ts";
 import {
   type AccessTokens,
   authenticate,

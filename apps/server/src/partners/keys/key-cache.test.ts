@@ -1,6 +1,7 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { expect, it } from "vitest";
-import { createKeyCache, type KeyRow } from "./service.ts";
+import { createKeyCache } from "./look-ups.ts";
+import type { KeyRow } from "./service.ts";
 
 const row = (id: string) => ({ id }) as KeyRow;
 

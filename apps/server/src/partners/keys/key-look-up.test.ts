@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lookUpTogether } from "./service.ts";
+import { lookUpTogether } from "./look-ups.ts";
 
 /** Look-ups whose statements end when the test says so. */
 function makeLookUp() {

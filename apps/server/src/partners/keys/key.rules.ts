@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { KeyAllowance, ShownAllowance } from "@bikeshare/contract/console";
 import { BASE_62, KEY_RANDOM_LENGTH, type KeyKind, keyOf, keyStatus, RATE_WINDOW_MS } from "@bikeshare/rules";
 import type { PartnerRow } from "../service.ts";
@@ -18,6 +19,11 @@ export function makeKey(kind: KeyKind, randomBytes: (bytes: number) => Uint8Arra
     }
   }
   return keyOf(kind, random);
+}
+
+/** Returns the hash by which a key is stored and found. */
+export function hashKey(key: string): Uint8Array {
+  return hash("sha256", key, "buffer");
 }
 
 /**

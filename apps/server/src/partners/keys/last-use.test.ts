@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { createLastUses, type KeyUse } from "./service.ts";
+import { createLastUses } from "./look-ups.ts";
+import type { KeyUse } from "./queries.ts";
 
 const use = (id: string, path: string): KeyUse => ({
   systemId: "main",

@@ -6,7 +6,8 @@ import { createReceiver, type ReceiverOptions } from "@bikeshare/webhooks/expres
 import type { ActorContext } from "../../command-context.ts";
 import { invite } from "../../console/people/invitations.ts";
 import { invitationUrl } from "../../console/people/people.rules.ts";
-import { issueKey, keyFor, removeKey } from "../../partners/keys/service.ts";
+import { keyFor } from "../../partners/keys/look-ups.ts";
+import { issueKey, removeKey } from "../../partners/keys/service.ts";
 import { createPartner, type PartnerRow, partnersOf } from "../../partners/service.ts";
 
 /* What `start` and `simulate` need besides a city: a sample receiver, a partner, API keys, and sign-in links. */
