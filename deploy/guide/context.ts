@@ -10,7 +10,10 @@ import type { MachineName } from "./page.ts";
 import type { World } from "./world.ts";
 
 export interface Context {
-  /** The nodes a and b, the administrator's machine c, and those with PostgreSQL (db, db2). */
+  /**
+   * The machine `one` of docs/operations.md. For the other pages: the nodes a and b, the administrator's machine c, and those
+   * with PostgreSQL (db, db2).
+   */
   readonly machines: Readonly<Record<MachineName, Machine>>;
   /** The root directory of each machine, as a path on this one. */
   readonly roots: Readonly<Record<MachineName, string>>;

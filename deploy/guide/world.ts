@@ -17,7 +17,7 @@ import { GATEWAY, SUITE } from "./machines.ts";
  * machines.
  */
 export const PUBLIC_ADDRESS = "192.31.196.10";
-/** The address of the ACME authority, which signs certificates that partners' programs trust. */
+/** The address of the ACME authority, which stands for Let's Encrypt: partners' programs trust the certificates it signs. */
 export const ACME_ADDRESS = "192.31.196.11";
 /** The usual ports of such servers (Squid, Verdaccio). Any free port would do. */
 const PROXY_PORT = 3128;

@@ -13,7 +13,7 @@ export interface ServiceUnderLoad {
   readonly metricsUrl: string | undefined;
   readonly operatorKey: string | undefined;
   readonly keys: readonly string[];
-  /** Keys with the usual rate limit, used only by the scenario `limit-storm`. */
+  /** Keys with the usual rate limit (of a given service: its `keys`), used only by the scenario `limit-storm`. */
   readonly limitedKeys: readonly string[];
   readonly world: World;
   /** Undefined: the run receives no webhooks. */

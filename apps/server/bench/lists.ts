@@ -11,8 +11,8 @@ import { openDataSets } from "./reading/data-sets.ts";
 /*
  * Measures each filter of a list and each pair of filters: the first page, pages in the middle and at the end, and a page by
  * cursor. Compares them with the first page of the unfiltered list, by PostgreSQL's work and processor time, on which a busy
- * machine has little effect. The filters come from the contract. BENCH_DATABASE_URL measures another database, in which all
- * reservations belong to a partner named bench.
+ * machine has little effect. The filters come from the contract. BENCH_DATABASE_URL measures another database, whatever the
+ * number of its rows; all its reservations must belong to a partner named bench.
  *
  *   pnpm bench lists rides 10000000        with this number of rides
  *   pnpm bench lists rides 2000000 300     while 300 rides a second start
@@ -21,7 +21,7 @@ import { openDataSets } from "./reading/data-sets.ts";
 
 /**
  * The target: the most expensive page of a filter needs at most this multiple of the first page's processor time. The
- * report marks filters that fall short of it.
+ * report marks filters above it with `short`.
  */
 const MAX_PROCESSOR_RATIO = 8;
 /** How often each page is measured. The least of the measurements counts. */

@@ -12,7 +12,7 @@ export async function createLogger({
 }: Pick<Config, "logLevel" | "logFormat">): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   const stderr = pino.destination({ dest: 2, sync: false });
-  // Ignores errors of a closed terminal, so that the service can still stop gracefully.
+  // Ignores errors of writing, such as those of a closed terminal, so that the service can still stop gracefully.
   stderr.on("error", () => undefined);
   if (!isLogForPeople({ logFormat })) return pino(options, stderr);
   const { prettyFactory } = (await import("pino-pretty")).default;
@@ -47,7 +47,7 @@ export function isLogForPeople({ logFormat }: Pick<Config, "logFormat">): boolea
 
 /**
  * Logs the warnings that libraries, such as the Redis client, write to the console: plain text among lines of JSON would
- * break programs that read the log.
+ * break programs that read the log. In a log for people they get a time, and are escaped.
  * @returns a function that lets warnings go to the console again
  */
 export function logConsoleWarnings(logger: Pick<Logger, "warn">): () => void {

@@ -31,8 +31,8 @@ export function isWebAddress(text: string): boolean {
 }
 
 /**
- * Characters that reverse the surrounding text: embeddings, overrides and isolates. Marks are allowed, since scripts need
- * them.
+ * Characters that change the direction of the text after them: embeddings, overrides and isolates. Direction marks (LRM, RLM,
+ * ALM) are allowed, since scripts need them.
  */
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/;
 

@@ -12,8 +12,8 @@ import type { BatchWarning, MessageArguments } from "@bikeshare/contract/pure";
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /**
- * A time as it is stored. It is not later than now, because otherwise later reports would count as older ones. Only
- * `storedEnd` returns a later time: that of a ride's start that another process's faster clock has stored.
+ * A time as it is stored. It is not later than now: otherwise the next report, with the right time, would count as older.
+ * Only `storedEnd` returns a later time: that of a ride's start that another process's faster clock has stored.
  */
 export interface StoredTime {
   readonly at: Date;
@@ -107,7 +107,7 @@ function beginsBeforeEnd(a: RideSpan, b: RideSpan): boolean {
 }
 
 /**
- * Returns when a ride starts, or another ride of the bike that makes the start impossible. A start of "now" is moved to the
+ * Returns when a ride starts; the first of `others` if they make the start impossible. A start of "now" is moved to the
  * end of the previous ride if that is slightly later, because another process with a faster clock may have written it.
  * @param others rides of the bike that would overlap
  */

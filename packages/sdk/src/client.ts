@@ -49,7 +49,10 @@ import { routes } from "./routes.generated.ts";
  */
 export class BikeShare {
   // The properties are only declared. Class fields would repeat each name in the bundle; the constructor sets them.
-  /** Stations by id, their history and their usual day. Scopes `stations:read` and `history:read`. */
+  /**
+   * Stations, sorted by id, with their past states, usual days and forecasts. Scope `stations:read`; past states, usual days
+   * and forecasts need `history:read`.
+   */
   declare readonly stations: Stations;
   /** The vehicle types that stations, bikes and rides refer to by id. Scope `stations:read`. */
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
@@ -59,7 +62,7 @@ export class BikeShare {
   declare readonly alerts: Resource<Alert, AlertListQuery>;
   /** Rides, newest first. Scope `rides:read`. */
   declare readonly rides: FollowedResource<Ride, RideListQuery>;
-  /** Bikes, and other vehicles shared the same way, by id. Scope `bikes:read`. */
+  /** Bikes, and other vehicles shared the same way, sorted by id. Scope `bikes:read`. */
   declare readonly bikes: FollowedResource<Bike, BikeListQuery>;
   /** Bikes held for your riders, newest first. Scopes `reservations:read` and `reservations:write`. */
   declare readonly reservations: Reservations;

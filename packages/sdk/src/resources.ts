@@ -185,7 +185,7 @@ export interface HealthChecks {
 }
 
 /*
- * The functions below make the resources of a client (client.ts), each from the routes of its noun.
+ * The functions below make the resources of a client (client.ts), each from its routes in routes.generated.ts.
  */
 
 /** @param isResumedById whether the list continues after an item's id instead of a cursor, as the list of events does */
@@ -252,7 +252,8 @@ export function createStations(api: Api): Stations {
 }
 
 /**
- * Returns the methods of the lists without page numbers, flows and deliveries: `list` for one page, `all` for all items.
+ * Returns the methods of the two lists that have no page numbers (flows and deliveries): `list` for one page, `all` for all
+ * items.
  */
 function createPages<
   Item,

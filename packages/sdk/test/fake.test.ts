@@ -367,6 +367,17 @@ describe("what the operator does", () => {
     expect(operator.startRide({ bike_id: "b1" }).started_at).toBe("2026-06-01T12:09:00.000Z");
   });
 
+  it("to a ride's length leaves its bike where it is, also outside stations", async () => {
+    const fake = createFakeBikeShare(oneBike);
+    const client = new BikeShare(fake.options);
+    const { id } = fake.operator.startRide({ bike_id: "b1" });
+    fake.operator.endRide({ id });
+    fake.operator.putBike({ id: "b1", lat: 48.2, lon: 16.4 });
+    const before = await client.bikes.get("b1");
+    fake.operator.correctRide({ id, distance_meters: 900 });
+    expect(await client.bikes.get("b1")).toEqual(before);
+  });
+
   it("keeps the numbers of a station that came with numbers, but for what changes here", async () => {
     const fake = createFakeBikeShare({
       stations: [{ id: "s1", num_bikes_available: 7 }],

@@ -27,7 +27,7 @@ export interface StandardSigningInput {
   readonly timestamp: number;
   /** The body exactly as it is sent. */
   readonly body: RawBody;
-  /** The secrets in the form of that specification sign; others are ignored. */
+  /** Only secrets in the form of that specification make a signature. */
   readonly secrets: readonly string[];
 }
 

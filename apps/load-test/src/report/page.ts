@@ -58,7 +58,7 @@ function heading({ settings, startedAt, totals, passed, invalidReasons }: RunRes
     </p>`;
 }
 
-/** Maximum problems that the page lists. */
+/** Maximum problems that the page lists. `result.json` has all. */
 const MAX_SHOWN = 50;
 
 function problems({ invalidReasons, violations, contract, streams }: RunResult): Markup | undefined {

@@ -76,6 +76,7 @@ export function invitationRoutes(context: ConsoleContext): ConsoleRoutes["invita
     read: async ({ body }) => {
       const invitation = await openInvitation(context, body.token);
       const { needsSignIn, provesAddress } = invitation;
+      // The response contains only the fields of the contract (answers.ts), so not the hash of the token.
       return { status: 200, body: { ...invitation, needs_sign_in: needsSignIn, proves_address: provesAddress } };
     },
     accept: async ({ body, request, reply }) => {
@@ -84,6 +85,7 @@ export function invitationRoutes(context: ConsoleContext): ConsoleRoutes["invita
       const begin = beginIn(context, { request, reply });
       const accepted = await acceptInvitation(context, body.token, { signedIn, name: body.name }, begin);
       const begun = await showSession(context, { request, reply }, accepted.session);
+      // `removed`: the account had credentials that nobody had proved, and lost them.
       const hasRemoved = accepted.removed !== undefined;
       if (hasRemoved) mailRemoved(context, accepted.person, "the link of an invitation");
       return { status: 200, body: { ...begun, credentials_removed: hasRemoved } };

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Most reports of one kind that are kept. That of a feed has a few MB at most; that of a trip import may have more. */
+/** Maximum reports of one kind that are kept. A feed's report has a few MB at most; a trip import's may have more. */
 const MAX_REPORTS = 100;
 /**
  * Limits the characters of a wrong value in a report. Too low: the value is not recognisable. Too high: one record fills
@@ -9,7 +9,7 @@ const MAX_REPORTS = 100;
  */
 const MAX_VALUE_LENGTH = 200;
 
-/** File names of the reports of trip imports. Old ones are removed, because such a report may have a line for each trip. */
+/** File names of the reports of trip imports. */
 export const TRIP_REPORT_NAME = /^import_\w+\.ndjson$/;
 
 /** Returns the directory of imports' reports. */

@@ -9,7 +9,7 @@ import { sendKept } from "./kept-document.ts";
 import type { MapArchive } from "./map-archive.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";
 
-/** The dashboard's built pages, and what they show of the operator: map tiles, a logo, and where a frame may show them. */
+/** The dashboard's built pages, the operator's map tiles and logo, and the origins that may show the pages in a frame. */
 export interface DashboardOptions {
   /** The directory of the built pages. */
   readonly directory: string;
@@ -145,7 +145,7 @@ function keepFiles({ directory, ready }: DashboardOptions): () => Promise<Files 
     try {
       return await kept.files;
     } catch {
-      // The files are being replaced by a new build.
+      // Most likely a new build is replacing the files. The next request reads them again.
       kept = undefined;
       return undefined;
     }

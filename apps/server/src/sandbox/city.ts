@@ -33,7 +33,7 @@ export async function replaceCity(context: CommandContext, tx: Transaction, syst
   await beginHistoryOfStations(tx, systemId, new Date(context.clock()));
 }
 
-/** Checks that every item of a command succeeded. @throws Error with the first item's message */
+/** Checks that every item of a command succeeded. @throws Error with the message of the first failed item */
 function requireDone({ failed, results }: BatchResults): void {
   if (failed === 0) return;
   throw new Error(`the city cannot be made: ${results.find(({ error }) => error !== null)?.error?.message ?? ""}`);

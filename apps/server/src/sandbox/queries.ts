@@ -33,7 +33,7 @@ const ofPartner = statement(
 // machine.
 const lock = statement("sandboxes.lock", "select 1 as n from placed_systems where system_id = $1 for no key update");
 
-/** Inserts a new sandbox. */
+/** Inserts a new sandbox, which has no faults. */
 export async function insertSandbox(tx: Transaction, sandbox: SandboxRow): Promise<void> {
   await tx.query(
     insert,
@@ -69,7 +69,13 @@ const updateCity = statement(
 /** Records whether a sandbox has a city, its seed and its time. Ends all faults, and sets the advanced time to 0. */
 export async function updateSandboxCity(
   tx: Transaction,
-  { system_id, seed, reset_at, has_city, rides_at }: Omit<SandboxRow, "used_at">,
+  {
+    system_id,
+    seed,
+    reset_at,
+    has_city,
+    rides_at,
+  }: Pick<SandboxRow, "system_id" | "seed" | "reset_at" | "has_city" | "rides_at">,
 ): Promise<void> {
   await tx.query(updateCity, [system_id, seed, reset_at, has_city, rides_at]);
 }

@@ -6,14 +6,15 @@ import { sweepUnits, type UnitWork } from "../storage/set-aside/units.ts";
 import { claimChangedStations, findStationSubscription, listChangedStations } from "./notice-queries.ts";
 
 /*
- * Publishes notices of stations: the message `station.updated` to the endpoints that subscribe to it. Unlike an event,
- * a notice is not listed.
+ * Publishes notices of stations: the message `station.updated` to the endpoints that subscribe to it. A notice is
+ * recorded like an event, but it is not listed.
  */
 
 /**
  * Publishes a notice of each station that differs from its last notice, once a minute at most, to the endpoints that
- * subscribe to it. Any number of processes may call this: one of them publishes each change. When nobody subscribed before,
- * it publishes every station, so that a partner misses nothing between its subscription and the first sweep.
+ * subscribe to it. Any number of processes may call this: one of them publishes each change. A station without an earlier
+ * notice counts as changed, so that the first subscriber gets every station. The background work below does the same, and
+ * sets aside stations that fail.
  * @returns how many stations were published
  */
 export async function publishChangedStations(

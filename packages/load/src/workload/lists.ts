@@ -27,7 +27,10 @@ export async function walk(base: string, key: string, path: string): Promise<Ite
   }
 }
 
-/** Reads the events that a key may see, and validates each by the contract. @throws when one is invalid */
+/**
+ * Reads the events that a key may see, and validates each by the contract.
+ * @throws when a page is refused or an event is invalid
+ */
 export async function walkEvents(base: string, key: string): Promise<EventRecord[]> {
   return (await walk(base, key, "/v1/events")).map((event) => eventRecord.parse(event));
 }

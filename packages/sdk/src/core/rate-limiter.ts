@@ -64,7 +64,8 @@ export function createRateLimiter(platform: Platform): RateLimiter {
     while ((releaseTimes[0] ?? Infinity) <= now()) releaseTimes.shift();
     const own = inFlight + releaseTimes.length;
     if (own + usedByOthers < limit) return pausedUntil;
-    // Other clients use up the limit. When a request must have left the window, a single request is sent to find out more.
+    // If requests of this client fill the limit, waits for the oldest of them. Otherwise other clients do: at `resetAt`, when
+    // one of the counted requests must have left the window, a single request is sent to find out more.
     const probeAt = own < limit && inFlight === 0 ? resetAt : Infinity;
     return Math.max(pausedUntil, Math.min(releaseTimes[0] ?? Infinity, probeAt));
   };

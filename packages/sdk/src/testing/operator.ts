@@ -67,8 +67,8 @@ export class Operator {
 
   /**
    * Creates or changes a station. Its status follows from its flags unless `status` is given. If the station goes offline or
-   * comes online, an event is recorded. Given free docks follow the station's bikes from then on, unless the station's
-   * counters were given when it was created.
+   * comes online, an event is recorded. If `num_docks_available` is given, it follows the station's bikes from then on,
+   * unless the station's counters were given when it was created.
    */
   putStation(fields: StationFields): void {
     const city = this.#cityNow();
@@ -223,7 +223,8 @@ export class Operator {
     const ride = { ...before, ...correction, status, ...end, end_reason, updated_at };
     const bike = city.bikes.get(ride.bike_id);
     const isThere = bike?.reported.station_id === before.end_station_id && !hasEndedSince(city, before);
-    if (bike !== undefined && isThere) changeBike(city, bike, {}, locationOf(city, end_station_id));
+    const isMoved = end_station_id !== before.end_station_id;
+    if (bike !== undefined && isMoved && isThere) changeBike(city, bike, {}, locationOf(city, end_station_id));
     return recordRide(city, "ride.corrected", ride);
   }
 
@@ -289,7 +290,7 @@ function stateFromFlags(flags: Station, was_installed: boolean, stored: Station 
 }
 
 /**
- * Writes a station, and records an event if its status has changed. A new station has no event.
+ * Writes a station, and records the event of a status that has changed from or to `online`. A new station has no event.
  * @param updatedAt the station's `updated_at`; default: now
  */
 function writeStation(city: City, station: StationRecord, updatedAt?: string): void {

@@ -21,7 +21,7 @@ export type ScriptedAnswer =
 /** An answer instead of the usual one. The request is not carried out, but its key is checked and it counts. */
 export interface ScriptedStatus {
   /**
-   * The HTTP status. A status that the service does not use, such as 502, is answered as a proxy does, in HTML, unless
+   * The HTTP status. A status that no error of the service has, such as 502, is answered as a proxy does, in HTML, unless
    * `error` or `body` is given.
    */
   readonly status: number;
@@ -31,7 +31,7 @@ export interface ScriptedStatus {
   /** Seconds, for `Retry-After`. Default: 1 for 429, 5 for 503, otherwise none. */
   readonly retryAfter?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Replaces the body of the error. */
+  /** Replaces the body of the error. Sent as JSON. */
   readonly body?: unknown;
   /** Delay of the answer in milliseconds of the machine's clock. */
   readonly delay?: number | undefined;
@@ -60,7 +60,7 @@ export interface ScriptRequest {
 
 /** A script in progress. */
 export interface Script {
-  /** Returns how many answers are left. */
+  /** Returns how many answers are left; with `repeat`, all. */
   left(): number;
   /** Removes the remaining answers. */
   stop(): void;
@@ -108,7 +108,7 @@ export function scriptedAnswer(scripted: ScriptedStatus): Answer {
   const { status, body, retryAfter = RETRY_AFTER_SECONDS[status] } = scripted;
   const headers = {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-    // A request that the rate limit rejects has no requests left.
+    // When the rate limit rejects a request, no requests are left.
     ...(status === 429 && { ratelimit: `"default";r=0;t=${retryAfter}` }),
     ...scripted.headers,
   };

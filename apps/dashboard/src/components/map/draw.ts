@@ -351,7 +351,9 @@ const REGION_SHIFTS_PX = [4, 20, -12, 36, -28, 52, -44];
 
 /**
  * Draws the names of the selected station and of the one under the pointer, then those of the regions and of the largest
- * stations. A name of a region or a large station is omitted if it would cover another name or a mark.
+ * stations. Above streets, which have names of their own, regions get no names, and large stations only while the marks are
+ * far apart. Stations that do not match the filters get none. A name of a region or a large station is omitted if it would
+ * cover another name or a mark.
  */
 function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmphasized }: Names, frame: Frame): void {
   const { scene, size, colours } = frame;
@@ -389,7 +391,10 @@ function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmpha
   }
 }
 
-/** Draws the names of the regions in capitals. Adds the space that they cover to `taken`. */
+/**
+ * Draws the names of the regions in capitals, where there is space; nothing if there is only one. Adds the space that they
+ * cover to `taken`.
+ */
 function drawRegionNames(canvas: CanvasRenderingContext2D, taken: Box[], { scene, view, size, colours }: Frame): void {
   if (scene.regions.length < 2) return;
   canvas.font = `600 11px ${colours.font}`;

@@ -81,6 +81,7 @@ function MemberMenu({ member: { id, name, role }, people, onChanged }: MemberMen
 
 interface InvitationTableProps {
   readonly invitations: readonly Invitation[];
+  /** Undefined: the reader may not change anything. */
   readonly people: PeopleApi | undefined;
   readonly onChanged: () => Promise<void>;
 }

@@ -260,8 +260,9 @@ function missingOf(endpoint: Endpoint): string[] {
 }
 
 /**
- * Lists what the city does not get: vehicles without a position or a type, and endpoints and fields that its requirement file
- * asks for. An agency without a file counts as requiring exactly what is served, so nothing of that is missing.
+ * Lists what the city gets incompletely or not at all: vehicles without a position (they have no status) or a type (they are
+ * called bicycles), and endpoints and fields that its requirement file asks for. An agency without a file counts as requiring
+ * exactly what is served, so nothing of that is missing.
  */
 function Lacks({ agency }: OfAgency) {
   const { vehicles } = agency;

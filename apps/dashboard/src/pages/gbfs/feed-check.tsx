@@ -37,8 +37,8 @@ export interface Place {
 }
 
 /**
- * Returns the page where the operator can change what a text with GBFS names is about. Undefined: no form sets it, because
- * the operator's backend reports it.
+ * Returns the page with the form for the first GBFS name that is found in a text, such as the text of a problem. Undefined:
+ * no form sets it, because the operator's backend reports it.
  */
 export function placeOf(text: string): Place | undefined {
   if (text.includes("system_alerts")) return { path: "/operator/alerts", label: "Alerts" };

@@ -152,7 +152,7 @@ interface StepProps {
   readonly actions: UploadActions | undefined;
 }
 
-/** The step at which the upload is: on its way or at work, tried, imported or failed. */
+/** The step at which the upload is: under way (received, waiting or running), tried, imported or failed. */
 function Step({ systemId, upload, sending, actions }: StepProps) {
   const { state, file_name: name } = upload;
   if (state === "tried") return <TrialResult systemId={systemId} upload={upload} actions={actions} />;

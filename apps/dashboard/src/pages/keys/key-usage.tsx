@@ -74,7 +74,7 @@ function readMinutes(keyId: string, { systemId, partnerId }: PageScope, signal: 
     : api.partnerRequests.minutes({ params: { system_id: systemId, partner_id: partnerId }, query, signal });
 }
 
-/** Most routes that are listed. The rest usually add up to little. */
+/** Maximum routes that are listed. The rest usually add up to little. */
 const SHOWN_ROUTES = 8;
 
 function Days({ shown, scope, days }: KeyUsageProps & { readonly days: number }) {
@@ -110,6 +110,7 @@ function Days({ shown, scope, days }: KeyUsageProps & { readonly days: number })
                 </td>
                 <td class="align-end">{each.requests.toLocaleString("en")}</td>
                 <td class="align-end">
+                  {/* Includes what the rate limit refused, which the chart shows as a series of its own. */}
                   {(each.client_errors + each.server_errors + each.rate_limited).toLocaleString("en")}
                 </td>
               </tr>

@@ -48,7 +48,7 @@ const lockBikes = statement(
   `select ${found} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
-// `notice` asks once for all bikes whether any webhook endpoint wants them.
+// `notice` asks once, not for each bike, whether any webhook endpoint subscribes to `bike.state_changed`.
 const insertBikes = statement(
   "bikeSnapshot.insert",
   `with notice as materialized (select ${isSubscribed("bike.state_changed")} as is_wanted),

@@ -202,7 +202,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
 
 /**
  * Returns the parts known before the snapshot: from the station's row, or from the waiting parts. A time that is null there
- * is that of the newest snapshot (`storedAsOf`).
+ * is that of the newest snapshot before this one (`storedAsOf`).
  */
 function heldParts(
   context: SnapshotContext,

@@ -47,7 +47,7 @@ const INTERVAL_MS = MINUTE_MS;
 const SAMPLE_MS = 5 * MINUTE_MS;
 /** Time between two sums of today's flows, which read every ride of the day. */
 const TODAY_FLOWS_MS = 10 * MINUTE_MS;
-/** Time after its end in which an hour is still summed, because transactions that were open at its end commit later. */
+/** How long an hour is still summed after its end, because transactions that were open at its end commit later. */
 const SETTLING_MS = 15 * MINUTE_MS;
 /** Maximum time for which one system is summed before the next system has its turn. */
 const TURN_MS = 20_000;

@@ -104,7 +104,7 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
         partner_id: membership.partner_id,
         partner_name: membership.partner_name,
         partner_suspended: membership.partner_suspended,
-        // Frames do not show sandboxes or agencies' data: their readers must sign in.
+        // The session of a frame opens no sandbox and no agency's data. Whoever wants to see them must sign in.
         is_sandbox: false,
         is_agency: false,
         role: membership.role,

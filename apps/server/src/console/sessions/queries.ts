@@ -70,7 +70,7 @@ const insert = statement(
   `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 const remove = statement("sessions.delete", "delete from sessions where id = $1 returning id_token");
-// Also deletes a session that ended because it was idle, once its lifetime is over.
+// A session that ended because it was idle is deleted here too, but only once its lifetime is over.
 const removeExpired = statement(
   "sessions.deleteExpired",
   "delete from sessions where person_id = $1 and expires_at <= $2",

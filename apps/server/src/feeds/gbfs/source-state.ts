@@ -26,7 +26,7 @@ export interface SourceContents {
   readonly source: string;
   readonly stations: readonly StationCount[];
   readonly bikes: number;
-  /** Stations that its latest snapshots do not list. At most `SHOWN_MISSING` in all sources together. */
+  /** Stations, except removed ones, that its latest snapshots do not list. At most `SHOWN_MISSING` in all sources together. */
   readonly missing: readonly MissingStation[];
 }
 

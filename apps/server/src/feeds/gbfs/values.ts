@@ -18,8 +18,9 @@ export function identifierFrom(value: unknown): string | undefined {
 }
 
 /**
- * Returns a text. Of a list `[{ text, language }]`, as GBFS 3.x has it, returns the English text, or else the first. Removes
- * characters that PostgreSQL cannot store (NUL, lone surrogates), and blanks around the text. Undefined: nothing is left.
+ * Returns a text. Accepts a number. Of a list `[{ text, language }]`, as GBFS 3.x has it, returns the English text, or else
+ * the first. Changes what PostgreSQL cannot store: removes NUL, and replaces lone surrogates by U+FFFD. Removes blanks around
+ * the text. Undefined: it is of another type, or nothing is left.
  */
 export function textFrom(value: unknown): string | undefined {
   if (Array.isArray(value)) return localisedText(value);

@@ -134,7 +134,8 @@ interface AttemptRecorder {
 function recordAttempt(attempt: TracedAttempt, { tracer, sampling, traceIds, ratio }: AttemptRecorder): void {
   const eventId = eventOf(attempt.deliveryId);
   const { traceId, chance } = attemptsTrace(eventId);
-  // Records all attempts of an event or none, whichever process makes them, within the limit for each second.
+  // The choice is by event, so that all its attempts are recorded or none, whichever process makes them. Only the limit for
+  // each second leaves out single ones.
   if (chance >= ratio || !sampling.isWithinBound()) return;
   const { failure, status, outcome } = attempt;
   const span = traceIds.during(traceId, () =>

@@ -384,7 +384,10 @@ function chosen(
   return { systemId, endpointId, ids, days: [...new Set(ids.flatMap((id) => likelyDays(id, context.clock())))] };
 }
 
-/** Counts the deliveries that a resend would send. @throws ServiceError when they are too many for one */
+/**
+ * Counts the deliveries that a resend would send.
+ * @throws ServiceError when they are too many for one, or too many to count
+ */
 async function countWithinLimit(db: Queryable, deliveries: EndpointSearch | NamedDeliveries): Promise<number> {
   const { total, is_cut: isCut } = await countChosen(db, deliveries);
   if (!isCut && total <= MAX_RESENDS) return total;
