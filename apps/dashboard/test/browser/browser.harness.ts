@@ -2,8 +2,8 @@ import { join } from "node:path";
 import axe from "axe-core";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
-import { inviteAsOperator } from "./partners.ts";
-import { acceptInvitation, type Visited } from "./world.ts";
+import { inviteAsOperator, sharedCookie, type Visited } from "./console-client.ts";
+import { acceptInvitation } from "./world.ts";
 
 /** Whether the tests take screenshots, which needs a third of their time. */
 const TAKES_SCREENSHOTS = process.env["TEST_SCREENSHOTS"] === "1";
@@ -90,10 +90,10 @@ export function openBrowser() {
     allow(pattern: RegExp): void {
       allowed.push(pattern);
     },
-    /** Returns a visitor who is signed in with a session that all tests share. No test may end this session. */
+    /** Returns a visitor who is signed in with a session that some tests share. No test may end this session. */
     async visitAs(who: Visited, options: BrowserContextOptions = {}) {
       const visitor = await visit(options);
-      await addCookie(visitor.context, world.cookies[who]);
+      await addCookie(visitor.context, await sharedCookie(world, who));
       return visitor;
     },
     /**

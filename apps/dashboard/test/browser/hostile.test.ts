@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
-import { callAs } from "./console-client.ts";
+import { API_POLL, callAs } from "./console-client.ts";
 import { createPartner } from "./partners.ts";
 import { type Answer, type Receiver, startReceiver } from "./receiver.ts";
 
@@ -60,7 +60,7 @@ it("what a hostile server answers is shown as text: nothing of it runs, and the 
     receiver.answer = answer;
     const { delivery_id } = await console.webhook.test({ params, body: { event: "station.offline" } });
     const one = { params: { ...params, delivery_id } };
-    await expect.poll(async () => (await console.deliveries.get(one)).exchanges.length).toBe(1);
+    await expect.poll(async () => (await console.deliveries.get(one)).exchanges.length, API_POLL).toBe(1);
     await open(`/partners/${partner.id}/deliveries/${delivery_id}`);
     await page.getByRole("tablist", { name: "Response body" }).waitFor();
     await inspect(page, `hostile-${name}`);

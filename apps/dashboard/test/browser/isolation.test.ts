@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pages } from "../../src/pages.ts";
 import { openBrowser } from "./browser.harness.ts";
-import { callAs } from "./console-client.ts";
+import { callAs, sharedCookie } from "./console-client.ts";
 import { createPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -70,7 +70,7 @@ it("a viewer finds no button on any page that changes anything", async () => {
     await page.evaluate(pressEverything);
     expect(changes, path).toEqual([]);
   }
-  const rows = await callAs(world.cookies["operator viewer"], world.url);
+  const rows = await callAs(await sharedCookie(world, "operator viewer"), world.url);
   const { data: acts } = await rows.systemAudit.list({ params: { system_id: world.systemId }, query: {} });
   expect(acts.filter(({ actor }) => actor.includes("viewer"))).toEqual([]);
 });

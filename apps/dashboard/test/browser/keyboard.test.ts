@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openBrowser } from "./browser.harness.ts";
-import { callAs } from "./console-client.ts";
+import { API_POLL, callAs } from "./console-client.ts";
 import { closeStations, createPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -52,7 +52,7 @@ async function partnerWithDeliveries(name: string) {
     receiver.answer = { status, headers: { "retry-after": "3600" } };
     await closeStations(world, `station-${44 + index}`);
     const count = async () => (await console.deliveries.list({ params, query: { status: "pending" } })).data;
-    await expect.poll(async () => (await count()).filter(({ attempts }) => attempts === 0).length).toBe(0);
+    await expect.poll(async () => (await count()).filter(({ attempts }) => attempts === 0).length, API_POLL).toBe(0);
   }
   const { data } = await console.deliveries.list({ params, query: {} });
   return { partner, cookie, ids: data.map(({ id }) => id) };

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { pages } from "../../src/pages.ts";
 import { inspect, openBrowser, PHONE } from "./browser.harness.ts";
-import { callAsOperator, callAsPartner } from "./console-client.ts";
+import { callAsOperator, callAsPartner, type Visited } from "./console-client.ts";
 import { closeStations } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
-import type { Visited } from "./world.ts";
 
 const { world, visit, visitAs, allow } = openBrowser();
 const params = { system_id: world.systemId, partner_id: world.partnerId };

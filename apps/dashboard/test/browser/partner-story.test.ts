@@ -2,7 +2,7 @@ import { verify } from "@bikeshare/webhooks";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openBrowser } from "./browser.harness.ts";
-import { callAs } from "./console-client.ts";
+import { API_POLL, callAs } from "./console-client.ts";
 import { closeStations, createPartner, type TestPartner } from "./partners.ts";
 import { addAuthenticator } from "./passkeys.ts";
 import { type Received, type Receiver, startReceiver } from "./receiver.ts";
@@ -36,7 +36,7 @@ it("a partner is invited, sets up a webhook, learns why a delivery failed, and r
   await closeStations(world, "station-50", "station-51", "station-52");
   const console = await callAs(await sessionOf(context), world.url);
   const failing = { params: partner.params, query: { status: "failing" } } as const;
-  await expect.poll(async () => (await console.deliveries.list(failing)).data.length).toBe(6);
+  await expect.poll(async () => (await console.deliveries.list(failing)).data.length, API_POLL).toBe(6);
   await resendOne(page);
   await resendNight(page, partner, console);
   // Expected messages: 401 before the sign-in, and 403 when a confirmation is needed.
@@ -166,7 +166,7 @@ async function resendNight(
   const [other] = (await console.deliveries.list({ params, query: { status: "failing" } })).data;
   const one = { params: { ...params, delivery_id: other?.id ?? "" } };
   await console.deliveries.resend({ ...one, body: {} });
-  await expect.poll(async () => (await console.deliveries.get(one)).status).toBe("succeeded");
+  await expect.poll(async () => (await console.deliveries.get(one)).status, API_POLL).toBe("succeeded");
 
   const before = receiver.received.length;
   await dialog.getByRole("button", { name: "Resend 5 deliveries" }).click();

@@ -1,4 +1,4 @@
-import { callAsOperator } from "./console-client.ts";
+import { callAsOperator, inviteAsOperator, type Role } from "./console-client.ts";
 import { acceptInvitation, type World } from "./world.ts";
 
 /** A partner that a test has created for itself. */
@@ -10,20 +10,6 @@ export interface TestPartner {
   invite(role: Role): Promise<string>;
   /** Signs in a new person. @returns their session cookie */
   signIn(role: Role): Promise<string>;
-}
-
-type Role = "admin" | "viewer";
-
-let invitedCount = 0;
-
-/** Invites a new person to a partner, or to the operator if `partnerId` is null. @returns the link */
-export async function inviteAsOperator(world: World, role: Role, partnerId: string | null): Promise<string> {
-  invitedCount += 1;
-  const email = `invited-${invitedCount}-${process.pid}@example.com`;
-  const operator = await callAsOperator(world);
-  const params = { system_id: world.systemId };
-  const { url } = await operator.operatorPeople.invite({ params, body: { email, role, partner_id: partnerId } });
-  return url ?? "";
 }
 
 /** Adds a partner with a key. A webhook gets only events that some key of the partner may read. */

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
-import { callAs, callAsOperator } from "./console-client.ts";
+import { API_POLL, callAs, callAsOperator } from "./console-client.ts";
 import { closeStations, createPartner, type TestPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 import { runStatement } from "./service.ts";
@@ -30,7 +30,9 @@ async function hold(console: Awaited<ReturnType<typeof callAs>>, { params }: Tes
   await console.webhook.pause({ params, body: {} });
   const before = (await console.webhook.held({ params })).total;
   await closeStations(world, ...stations);
-  await expect.poll(async () => (await console.webhook.held({ params })).total).toBe(before + stations.length);
+  await expect
+    .poll(async () => (await console.webhook.held({ params })).total, API_POLL)
+    .toBe(before + stations.length);
 }
 
 /** Returns the error of a field. Runs in the browser. */

@@ -12,18 +12,9 @@ export interface World {
   readonly partnerId: string;
   /** The key with which the operator's backend calls the service. */
   readonly operatorKey: string;
-  /** A session cookie for each kind of person. */
-  readonly cookies: Readonly<Record<Visited, string>>;
+  /** The session cookie of an admin of the operator who only invites others. */
+  readonly inviter: string;
 }
-
-/** The kinds of people: of the partner and of the operator, each as admin and viewer. */
-const VISITORS = {
-  "partner admin": { audience: "partner", role: "admin" },
-  "partner viewer": { audience: "partner", role: "viewer" },
-  "operator admin": { audience: "operator", role: "admin" },
-  "operator viewer": { audience: "operator", role: "viewer" },
-} as const;
-export type Visited = keyof typeof VISITORS;
 
 const STATION_COUNT = 60;
 const BIKE_COUNT = 20;
@@ -41,24 +32,19 @@ export async function fillService({ url, dataDir }: Service): Promise<World> {
   }
   const { id } = await command(dataDir, "partners", "create", "Transit App");
   const partnerId = String(id);
-  const people = Object.entries(VISITORS).map(async ([visitor, { audience, role }]) => {
-    const into = audience === "partner" ? ["--partner", partnerId] : ["--operator"];
-    const name = visitor.replace(/^./, (letter) => letter.toUpperCase());
-    return [visitor, await acceptInvitation(url, await invite(dataDir, [...into, "--role", role]), name)];
-  });
-  const cookies = Object.fromEntries(await Promise.all(people)) as World["cookies"];
   const { key } = await command(dataDir, "keys", "issue", "--operator");
-  return { url, dataDir, systemId: "main", partnerId, operatorKey: String(key), cookies };
+  const inviter = await signInInviter(url, dataDir);
+  return { url, dataDir, systemId: "main", partnerId, operatorKey: String(key), inviter };
 }
 
 let invited = 0;
 
-/** Invites a new person with the command line. @returns the link */
-export async function invite(dataDir: string, options: readonly string[]): Promise<string> {
+/** Invites an admin of the operator with the command line, and signs them in. @returns the session cookie: `name=value` */
+export async function signInInviter(url: string, dataDir: string): Promise<string> {
   invited += 1;
-  const email = `person-${process.pid}-${invited}@example.com`;
-  const { url } = await command(dataDir, "console", "invite", "--email", email, ...options);
-  return String(url);
+  const email = `inviter-${process.pid}-${invited}@example.com`;
+  const { url: link } = await command(dataDir, "console", "invite", "--email", email, "--operator");
+  return acceptInvitation(url, String(link), "Inviter");
 }
 
 /**
