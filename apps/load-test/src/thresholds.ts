@@ -30,7 +30,7 @@ const COUNTS: Readonly<Record<string, ReadMetric>> = {
 /** The help text about the metrics that a threshold may bound. */
 export const METRICS_HELP =
   "p50, p75, p90, p95, p99, p99.9 or max of the response time, with service-, lag- or webhook- before it; " +
-  `${Object.keys(COUNTS).join(", ")}. A stream's name and a colon before p… bounds that stream`;
+  `${Object.keys(COUNTS).join(", ")}. A stream's name and a colon before a time, other than webhook-…, bounds that stream`;
 
 /** A threshold: the stream (optional), the metric, the comparison, the number, and the unit if the metric is a time. */
 const FORM = /^(?:([a-z][a-z0-9-]*):)?([a-z][a-z0-9.-]*)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s)?$/;
@@ -52,7 +52,7 @@ export function parseThreshold(text: string): Threshold {
   return { text, stream, metric, comparison: comparison as Threshold["comparison"], bound };
 }
 
-/** Compares a run with its thresholds. */
+/** Compares a run with its thresholds. What was not measured, such as an unknown stream, does not pass. */
 export function checkThresholds(thresholds: readonly Threshold[], findings: Findings): ThresholdResult[] {
   return thresholds.map((threshold) => {
     const value = valueOf(threshold, findings);

@@ -63,7 +63,7 @@ export function jsonTypes(
     if (declaration.kind === "names") enums.set(declaration.values, declaration.name);
   }
   const texts = declarations.map((declaration) => declare(declaration, { objects, enums }));
-  // The other file declares `Open`, which is imported from there.
+  // The other file uses `Open`, and so declares it. It is imported from there.
   if (imported) return [heading, importOf(imported), ...texts].join("\n\n") + "\n";
   const usesOpen = texts.some((text) => text.includes("Open<"));
   return [heading, ...(usesOpen ? [OPEN] : []), ...texts].join("\n\n") + "\n";

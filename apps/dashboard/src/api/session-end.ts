@@ -1,7 +1,7 @@
 /**
- * Decides what happens to an open page when its session ends. `main.tsx` calls `watchTyping` at the start. Forms call
- * `submission` when they are saved. The client calls `endSession` after each `unauthorized`. The dialog over a page that was
- * kept calls `resumePages`.
+ * Decides what happens to an open page when its session ends. `main.tsx` calls `watchTyping` at the start. `useAction`
+ * calls `submission` while a form is submitted, and the returned function once it is saved. The client calls `endSession`
+ * after each `unauthorized`. The dialog over a page that was kept calls `resumePages`.
  */
 import { focusManager } from "@tanstack/preact-query";
 import { queries } from "./queries.ts";
@@ -64,6 +64,7 @@ export function endSession(): void {
   focusManager.setFocused(false);
   for (const input of document.querySelectorAll<HTMLInputElement>("input[type=password], input.signature-secret")) {
     input.value = "";
+    // So that the component forgets the secret, too.
     input.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }

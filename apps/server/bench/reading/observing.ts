@@ -9,7 +9,7 @@ import { type MeasuredService, startService } from "./service.ts";
 /** The Node options of a service without the request log. */
 const WITHOUT_LOG = `${DEPLOYED.NODE_OPTIONS} --import=${join(import.meta.dirname, "without-request-log.ts")}`;
 const RIDES = 100_000;
-/** Enough keys to write as many log entries as the limit allows, because each key may use only a share of it. */
+/** Enough keys to reach the request log's limit of entries, because each key may use only a share of it. */
 const KEYS = 32;
 /**
  * Milliseconds measured after each load. The service writes the log once a second, so the last entries are written after the
@@ -31,7 +31,7 @@ export async function observingBench(context: BenchContext): Promise<string> {
     "not observed": none,
     "with the request log": { SLOW_REQUEST_MS: "0" },
     "with metrics": { ...none, METRICS_PORT: String(await findFreePort()) },
-    // Leaves SLOW_REQUEST_MS at its default, which is not 0.
+    // SLOW_REQUEST_MS has its default here. 0 switches the log of slow requests off.
     "with metrics and the log of slow requests": {
       NODE_OPTIONS: WITHOUT_LOG,
       METRICS_PORT: String(await findFreePort()),

@@ -12,7 +12,8 @@ import { report } from "./report.ts";
 import { startService } from "./service.ts";
 
 /*
- * Measures how much work a replica takes from the primary, and what it costs to ask for WAL positions. Reads pages by cursor
+ * Measures how much work a replica takes from the primary, and what it costs to ask for WAL positions, by
+ * which the service knows whether the replica is recent enough. Reads pages by cursor
  * from anywhere in the list, with and without DATABASE_REPLICA_URL in turns: first without concurrent writes, then with
  * them. PostgreSQL's time is that of the primary.
  */
@@ -34,6 +35,7 @@ export async function replicaBench({ repetitions, seconds, connections }: BenchC
     const args = ["--role", "api"];
     const env = { DATABASE_REPLICA_URL: postgres.replicaUrl, METRICS_PORT: `${metricsPort}` };
     const alone = await startService(postgres.primaryUrl, join(directory, "service"), { args });
+    // Shares the directory, and so the secret of cursors.
     const replicated = await startService(postgres.primaryUrl, join(directory, "service"), { args, env });
     // Waits until the service uses the replica, which it does after the replica's first successful response.
     await sleep(2_000);

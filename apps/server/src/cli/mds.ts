@@ -257,7 +257,7 @@ function uuid(text: string): string {
   return id;
 }
 
-/** Maximum bytes of a boundary or a requirement file. San Francisco's has 9 KB. */
+/** Maximum bytes of a boundary or a requirement file. San Francisco's requirement file has 9 KB. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Returns the JSON of a file or of an http address. @throws Error that says what is wrong with it */

@@ -71,7 +71,8 @@ export function deliveryRoutes(context: ConsoleContext, longReads: LongReads): C
       const scope = scopeOf(request);
       const search = searching(request);
       const detail = await showDelivery(search, scope, id);
-      // The nearest older and newer deliveries that failed, to which the page leads.
+      // The nearest older and newer deliveries to the same endpoint that are failing or have failed. The page leads to
+      // them.
       const beside = await findFailingBeside(search, scope.systemId, detail);
       return { status: 200, body: deliveryDetailJson(detail, beside) };
     },

@@ -210,8 +210,8 @@ export const ofWebhooks = z
 /** Metadata of endpoints that change something. */
 export const changeNeeds = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
 /**
- * How many of a session's 600 requests a minute one export costs: the longest ones read 50 to 100 pages. So a person may
- * download 30 files in a minute, one after the other.
+ * How many of the 600 requests a minute one export costs that a person may make in all sessions together: the longest
+ * exports read 50 to 100 pages. So a person may download 30 files in a minute, one after the other.
  */
 const EXPORT_COST = 20;
 const attemptNumber = z.number().int().min(1);

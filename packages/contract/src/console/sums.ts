@@ -17,8 +17,8 @@ import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint
 /*
  * Sums for the dashboard: figures that are added up from rides and from the states of stations. The dashboard shows the
  * operator more than partners get by ../sums.ts: the city now, each station over a period, and a comparison with the period
- * before. Background work adds up: the figures of an answer include everything before its `summed_to`, which is null while
- * nothing has been added up.
+ * before. Background work adds the sums up: those of an answer include everything before its `summed_to`, which is null
+ * while nothing has been added up. What holds now is read when asked.
  */
 
 const count = z.number().int().min(0);

@@ -33,7 +33,7 @@ const needed = <Value>(type: FieldType<Value>, label: string, about: string) =>
 /** Makes a fact the first one under a heading. */
 const under = <Of extends Fact>(heading: string, first: Of): Of => ({ ...first, heading });
 
-// The tables of fields get short names here, because most facts have the type of a field.
+// Some tables of fields get one letter as their name in this file, because most facts have the type of a field.
 const s = systemInformation;
 const links = object({ web: { type: uri }, ios: { type: uri }, android: { type: uri } });
 

@@ -76,7 +76,8 @@ interface RequestBase {
 }
 
 /**
- * Returns a request as it is sent, except for the API key. Hooks get it in this form.
+ * Returns a request as it is sent, except for the API key and the body, of which only the presence matters here. Hooks get
+ * it in this form.
  *
  * @throws UsageError for an id that cannot be part of a path
  */

@@ -4,9 +4,9 @@ import { blank } from "./contract.generated.ts";
 import { timeOfChange } from "./rules.ts";
 
 /*
- * The alerts to riders of a fake. A closure is the alert with which a station is taken offline; `city.closures` has its
- * station. As in the service, a change that happens now is later than the alert's previous change (`timeOfChange` with
- * `true`).
+ * The alerts to riders in a fake, which imitates the service in memory for partners' tests. A closure is the alert with
+ * which a station is taken offline; `city.closures` has its station. As in the service, a change that happens now is later
+ * than the alert's previous change (`timeOfChange` with `true`).
  */
 
 /** The fields of an alert. Omitted fields of a new alert get defaults; those of an open alert stay as they were. */

@@ -7,8 +7,8 @@ import type { CityMapProps } from "../../components/map/city-map.tsx";
 /** Milliseconds between two reads of live data. The list of stations has an ETag, so an unchanged one costs little. */
 const LIVE_MS = 10_000;
 /**
- * Milliseconds after which sums over hours or days are read again. Those of a week are then read again only when the window
- * gets the focus.
+ * Milliseconds after which sums over hours or days are read again. Those of a week are not read at intervals:
+ * once they are this old, they are read again when the page is opened, or the window gets the focus.
  */
 export const SUMS_MS = 60_000;
 const HOUR_MS = 3_600_000;

@@ -114,7 +114,7 @@ interface FinderProps {
   readonly onSelect: (id: string) => void;
 }
 
-/** Most stations in the list beside the map. */
+/** Maximum stations in the list beside the map. */
 const LISTED = 14;
 const byName = new Intl.Collator("en", { numeric: true });
 

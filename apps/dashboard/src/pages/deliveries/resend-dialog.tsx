@@ -14,7 +14,7 @@ import { countDeliveries } from "./words.ts";
 interface ResendDialogProps {
   /** The deliveries to resend. Undefined: the dialog is closed. */
   readonly selection: ResendSelection | undefined;
-  /** The calls that start and follow the resend, of the partner's or the operator's admins. */
+  /** The calls of a resend: those for a partner's admins, or those for the operator's. */
   readonly client: typeof api.resends | typeof api.systemResends;
   readonly target: WebhookTarget;
   readonly onClose: () => void;

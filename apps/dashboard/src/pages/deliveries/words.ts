@@ -36,7 +36,7 @@ export function stateOf({
   }
 }
 
-/** Returns why the latest attempt failed, in a few words. */
+/** Returns in a few words why the latest attempt failed, or why there is none. */
 export function failureWords(failure: string): string {
   return lookUp(failures, failure) ?? failure.replaceAll("_", " ");
 }

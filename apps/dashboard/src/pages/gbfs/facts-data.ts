@@ -66,6 +66,7 @@ export async function setFacts(
   try {
     return await api.descriptions.set({ params: { system_id: systemId, kind, id }, query: { seen }, body });
   } finally {
+    // Also after an error, because somebody else may have changed the thing.
     await reloadFacts(systemId);
   }
 }

@@ -31,7 +31,7 @@ const INTERFACES = {
 } as const;
 type Interface = keyof typeof INTERFACES;
 
-/** An embedded dashboard opens other documents in a new tab: the service forbids them in frames. */
+/** An embedded dashboard opens other documents in a new tab: the service forbids the reference's pages in frames. */
 const TARGET = isEmbedded ? "_blank" : undefined;
 
 /** A partner's page of the interface that their programs call. */

@@ -193,7 +193,10 @@ export function versionOf({ published, own, from }: Described): string {
     .digest("base64url");
 }
 
-/** Checks that a thing still has the version `seen`. @throws ServiceError `conflict` when it has another version */
+/**
+ * Checks that a thing still has the version `seen`; undefined: any.
+ * @throws ServiceError `conflict` when it has another version
+ */
 async function requireVersion(
   tx: Transaction,
   systemId: string,

@@ -81,7 +81,10 @@ function startPosition({ start_station_id: stationId }: RideStart, bike: BikeSta
   return { start_lat: isThere ? bike.reported_lat : null, start_lon: isThere ? bike.reported_lon : null };
 }
 
-/** Returns where a ride started when the operator names another station than the bike's; undefined: where the bike was. */
+/**
+ * Returns where a ride started when the operator names another station than the bike's, or none; undefined: where the bike
+ * was.
+ */
 function startLocation({ start_station_id: stationId }: RideState, bike: BikeState): ReportedLocation | undefined {
   if (stationId === bike.reported_station_id) return undefined;
   return { reported_station_id: stationId, reported_lat: null, reported_lon: null };

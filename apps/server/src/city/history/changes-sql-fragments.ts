@@ -9,8 +9,8 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
  *   select id from written
  *
  * apps/server/tools/statement-rules.ts refuses a statement that does not. `stations.state_since` is the time of a station's
- * last change; '-infinity': it has not changed since `known_since`, the beginning of its history. All these times have
- * whole milliseconds, hence the casts to `timestamptz(3)`. See docs/decisions/history.md.
+ * last change; '-infinity': it has not changed since `known_since`, the beginning of its history. `$1` is the system. All
+ * these times have whole milliseconds, hence the casts to `timestamptz(3)`. See docs/decisions/history.md.
  */
 
 /** The columns of `station_changes` that are a station's state. */
@@ -103,7 +103,8 @@ export function recordInserted(inserted: string): string {
 }
 
 /**
- * SQL: a step of a `with` that records the states of updated stations that differ from their earlier states.
+ * SQL: a step of a `with` that records the states of updated stations whose `state_since` has grown, or whose columns have
+ * changed at the same instant.
  *
  * Two more kinds of rows keep look-ups within one month. The first change of a station also records its earlier state, as
  * of `known_since`. The first change in a month records, for that month and each month without a change before it, the
@@ -166,7 +167,7 @@ const HOUR = "interval '1 hour'";
  * each hour takes ten times as long: `run` is such a stretch of hours, in which `starts_at` grows as fast as the row
  * number. A `piece` is the time between two changes in a run, and `cut` its part within one hour. A piece that ends
  * with an hour has no part in the next one, hence the microsecond.
- * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC); the last hour may not be over
+ * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC); the last hour may still be going on
  */
 export function stationPieces(hours: string): string {
   return `
@@ -178,8 +179,8 @@ export function stationPieces(hours: string): string {
       from (
         select min(starts_at) as starts_at, max(ends_at) as ends_at
         from (
-          select starts_at, ends_at, starts_at - row_number() over (order by starts_at) * ${HOUR} as run from ${hours}) as numbered
-        group by numbered.run) as run
+          select starts_at, ends_at, starts_at - row_number() over (order by starts_at) * ${HOUR} as run_key from ${hours}) as numbered
+        group by numbered.run_key) as run
       cross join stations st
       cross join lateral (
         select greatest(run.starts_at::timestamptz(3), ${SINCE}) as at, ${STATE_OF_STATION}

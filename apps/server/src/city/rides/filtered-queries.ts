@@ -306,7 +306,8 @@ async function listBehind(
   const isOfOwner = asked.names.some((name) => name === "bike_id" || name === "station_id");
   const at = Date.parse(request.after.at);
   const parts = known.days === undefined ? stretches : byHourBehind(stretches, known.days, asked.byDay, at);
-  // The days count the rides of all bikes and stations: of one of these, any stretch may have too few rides for the page.
+  // The remembered numbers are of all bikes and stations. For one bike or station they do not show how many of its rides a
+  // stretch has, so the span takes all stretches behind the cursor.
   const span = behind(parts, at, isOfOwner ? Infinity : size);
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;

@@ -2,10 +2,11 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 
 type Status = Tables["rides"]["status"];
 
-// Rules for filtered lists of rides, the youngest first (`filtered-queries.ts`). A process remembers for each past day how
-// many rides started in each hour, by status and last change (`RideDay`). `partsOf` and `stretchesOf` cut a list into
+// Rules for filtered lists of rides, the youngest first (`./filtered-queries.ts`). A process remembers for each past day
+// how many rides started in each hour, by status and last change (`RideDay`). `partsOf` and `stretchesOf` cut a list into
 // stretches of time, and give each the number of its rides if that follows from the days. The database counts the rides of
-// the other stretches. `spanOf` then finds where a page begins and ends.
+// the other stretches. `spanOf` then finds where a numbered page begins and ends, and `byHour` makes its span narrower. For
+// a page by cursor, `byHourBehind` and `behind` do this.
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -69,6 +70,7 @@ const MAX_GROUPS_OF_HOUR = 12;
 
 /** Makes a day from its groups. */
 export function rideDay(from: number, to: number, given: readonly RideGroup[]): RideDay {
+  // With fewer groups in the whole day, no hour has too many.
   const groups = given.length > MAX_GROUPS_OF_HOUR ? withFewGroups(given) : given;
   return {
     from,
@@ -387,8 +389,9 @@ export function changedIn(
 }
 
 /**
- * Returns the start times between which the `limit` rides lie that follow an instant in the list, so that few others are
- * read.
+ * Returns the start times between which the `limit` rides lie that follow an instant in the list, which are older, so that
+ * few others are read.
+ * @param at the start time of the last ride of the page before
  * @param stretches a stretch without a number counts as 0 rides
  */
 export function behind(

@@ -89,6 +89,7 @@ function stationRoutesOfOne(context: StationContext): Pick<StationRoutes, "get" 
 /** @throws ServiceError `invalid_parameter` for a parameter that follows changes: a list at an instant has none */
 function withoutFollowing<Filters extends object>(filters: Filters): Filters {
   for (const name of ["updated_since", "changes_since"] as const)
+    // `Reflect.get`, because not every type of filters has these parameters.
     if (Reflect.get(filters, name) !== undefined) throw serviceError("invalid_parameter", "atAndFollowing", { name });
   return filters;
 }

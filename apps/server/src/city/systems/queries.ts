@@ -73,7 +73,7 @@ export interface SystemAtWork {
   readonly webhookFaults: Tables["sandboxes"]["webhook_faults"];
 }
 
-/** Returns the operator's systems, and the sandboxes of active partners that were used since an instant. */
+/** Returns the operator's systems, and of the sandboxes those that active partners have used since an instant. */
 export function listSystemsAtWork(db: Queryable, usedSince: Date): Promise<SystemAtWork[]> {
   return db.query<SystemAtWork>(atWork, [usedSince]);
 }

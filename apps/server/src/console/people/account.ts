@@ -82,7 +82,10 @@ export async function setPassword(
   await add(context, owner, "person.password_set", (tx) => updatePassword(tx, owner.personId, hash));
 }
 
-/** Removes the password and the authenticator app, because the app's codes are asked for only with a password. */
+/**
+ * Removes the password and the authenticator app, because the app's codes are asked for only with a password.
+ * @throws ServiceError when the person has nothing else to sign in with
+ */
 export function removePassword(context: SignInContext, owner: AccountOwner): Promise<void> {
   return change(context, owner, "person.password_removed", async (tx) => {
     await updatePassword(tx, owner.personId, null);

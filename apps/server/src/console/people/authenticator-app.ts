@@ -28,7 +28,7 @@ const RECOVERY_CODE_BYTES = 10;
 const setupOf = (personId: string) => `authenticator setup ${personId}`;
 /** Returns the encryption context of a person's secret: it can be decrypted for the same person only. */
 export const authenticatorContext = (personId: string) => `authenticator secret ${personId}`;
-/** Separates values that sign-ins encrypt from other uses of the same keys. */
+/** Separates values that sign-ins encrypt from other values under the same keys of the secrets file. */
 export const SIGN_IN_PURPOSE = "sign-in";
 
 /** Loaded with the first code. */

@@ -156,7 +156,7 @@ function causeOf({ cause }: { readonly cause?: unknown }): string | undefined {
   return cause instanceof Error ? cause.message : undefined;
 }
 
-/** A person's identity from the provider, and the challenge (the stored attempt), which can be used once. */
+/** A person's identity from the provider, and the stored sign-in attempt (the challenge), which can be used once. */
 export interface ProviderProof {
   readonly identity: Identity;
   readonly challenge: Challenge;

@@ -176,7 +176,9 @@ interface Acceptance {
 /** The person who has accepted an invitation. */
 interface Accepted {
   readonly person: PersonRow;
-  /** The credentials that the account lost because its address had not been verified before; undefined: none. */
+  /**
+   * The credentials that the account lost because no earlier proof of its address covers its memberships; undefined: none.
+   */
   readonly removed: RemovedCredentials | undefined;
 }
 

@@ -210,7 +210,7 @@ export function checkConditions(
 interface Failure {
   /** Failures with the same key are one condition. */
   readonly key: string;
-  /** Whether the cause stops other works too. Work that runs seldom must not keep such a condition from ending. */
+  /** Whether the cause stops other works too. Then `quietMs` does not apply: work that runs seldom would delay the end. */
   readonly isShared: boolean;
   /** The condition's name in the log. */
   readonly name: string;

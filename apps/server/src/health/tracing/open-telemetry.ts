@@ -101,7 +101,7 @@ function reporting(exporter: SpanExporter, { onSent, onError }: OpenTelemetryOpt
 /** The SDK's spans behind ours, for links. */
 const sdkSpans = new WeakMap<Span, OtelSpan>();
 
-/** Returns our span of one of the SDK's. @param context the SDK's context of the parent */
+/** Wraps a span of the SDK as one of ours. @param context the SDK's context of the parent */
 function wrap(span: OtelSpan, tracer: OtelTracer, context: Context): Span {
   const within = trace.setSpan(context, span);
   const made: Span = {

@@ -86,7 +86,10 @@ export function readMessage(body: unknown, headers: Headers): Message {
 
 type Unjudged = Omit<Message, "isModern">;
 
-/** A client of 2026-07-28 names its revision in the message. Older clients name it only in a header, or not at all. */
+/**
+ * A client of 2026-07-28 names its revision in the message. Older clients name it only in a header, or not at all. If
+ * the header alone names it, `checkModern` reports the missing field.
+ */
 function isOfModernRevision({ method, params }: Unjudged, headers: Headers): boolean {
   if (metaOf(params)["protocolVersion"] !== undefined) return true;
   return method !== "initialize" && headers["mcp-protocol-version"] === MODERN;

@@ -284,8 +284,9 @@ const MAX_TRIES = 3;
 /**
  * Looks up all addresses of a name, IPv4 first: if a receiver has both families, its IPv4 address is the more widely used.
  *
- * Asks DNS only, and does not read `/etc/hosts`. The system's look-up, which does, runs on Node's few threads: names whose
- * servers never answer would delay all file access and all other look-ups of the process. Never throws.
+ * Apart from loopback names, asks DNS only, and does not read `/etc/hosts`. The system's look-up, which does, runs on
+ * Node's few threads: names whose servers never answer would delay all file access and all other look-ups of the process.
+ * Never throws.
  */
 export async function resolveName(name: string, { timeoutMs, servers }: ResolveOptions): Promise<Resolution> {
   if (isLoopbackName(name)) return { addresses: loopbackAddresses };

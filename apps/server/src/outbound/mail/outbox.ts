@@ -39,7 +39,10 @@ export interface RetryDelays {
   readonly most: number;
 }
 
-/** The conditions for giving up mails: their age, their number of tries, and that they are not being sent now. */
+/**
+ * The conditions for giving up mails: their age, their number of tries, and that they are due at `now`. A mail that is
+ * being sent is not due.
+ */
 export interface Expiry {
   readonly recordedBefore: Date;
   readonly leastAttempts: number;

@@ -45,7 +45,7 @@ export interface ForgottenRider {
  * webhooks that are being sent, because they are logged afterwards. Then searches all tables (except trip files) for the
  * reference (`listTablesWith`).
  * @throws Error when the reference is still stored because more is being written, or webhooks that may name it are
- * still being sent (then run it again), or when several partners have used it
+ * still being sent (then run it again), or when `partnerId` is left out and several partners have used it
  */
 export async function forgetRider(
   context: ForgetContext,

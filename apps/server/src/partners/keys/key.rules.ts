@@ -74,7 +74,7 @@ export function excessOf(allowance: KeyAllowance, key: BoundedKey, others: reado
  * own rate limit, and the requests of an ended key count until they have left the window. So keys that are made and revoked
  * one after the other would multiply the rate. Twice the rate allows a rotation, and an immediate new key in place of a
  * leaked one.
- * @param keys all keys of the partner
+ * @param keys all keys of the partner, ended ones too; those that the operator made do not count
  */
 export function isTooSoon(
   allowance: KeyAllowance,

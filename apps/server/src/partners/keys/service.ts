@@ -268,8 +268,8 @@ async function requireScopesOfOwner(
 }
 
 /**
- * Refuses to rotate a key soon after it replaced another one. Each key has its own rate limit, and requests of an ended key
- * count until they have left the rate's window.
+ * Refuses to rotate a key while requests of the key that it replaced still count: until that key has ended, and its last
+ * requests have left the rate's window. Otherwise three keys, each with its own rate limit, would count at once.
  * @throws ServiceError while requests of the key that this one replaces still count
  */
 async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, now: number): Promise<void> {

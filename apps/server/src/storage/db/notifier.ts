@@ -53,7 +53,8 @@ export function createNotifier(
         await pause(RETRY_AFTER_FAILURE_MS);
       }
     }
-    // Reset without an `await` after `waiting` was found empty, so that a later notification starts sending again.
+    // Unless closed: reset without an `await` after `waiting` was found empty, so that a later notification starts sending
+    // again.
     sending = undefined;
   };
   const pause = (ms: number) =>

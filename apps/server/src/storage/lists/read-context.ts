@@ -181,7 +181,7 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
         const factor = isPatient ? PATIENT_FACTOR : 1;
         const before = waiting.filter((each) => each.reader === reader && each.isPatient === isPatient);
         if (before.length >= MAX_WAITING * factor) throw refuse(reader);
-        /** Returns a function that removes this read from the waiting ones, and then settles its promise. */
+        /** Returns a function that removes this read from the waiting ones, and then settles its promise. It runs later. */
         const ending = (settle: () => void) => () => {
           clearTimeout(timer);
           signal?.removeEventListener("abort", giveUp);
@@ -218,7 +218,9 @@ function inOrder(reads: readonly Waiting[], useOf: (reader: string) => number): 
   );
 }
 
-/** Returns the error for a caller that has disconnected: nobody receives it, and it is counted as the request's failure. */
+/**
+ * Returns the error for a caller that has disconnected. Nobody receives it; it counts as the caller's fault, not as ours.
+ */
 function gone(): ServiceError {
   return serviceError("invalid_request", "readerGone");
 }

@@ -160,7 +160,8 @@ export class SortedRows {
       if (direction === "asc") for (let i = 0; i < n; i++) found[i] = from + done + i;
       else for (let i = 0; i < n; i++) found[i] = to - 1 - done - i;
       for (const sieve of sieves) n = sieve(found, n);
-      // `passed` counts the rows of earlier blocks, so `skip - passed` rows of this block are still to be skipped.
+      // `passed` counts the rows of earlier blocks that passed the sieves, so `skip - passed` rows of this block are still
+      // to be skipped.
       for (let i = Math.max(0, skip - passed); i < n && ids.length < limit; i++) ids.push(this.#ids.at(found[i] ?? 0));
       passed += n;
       if (!isCounted && ids.length === limit) break;

@@ -97,9 +97,9 @@ export async function insertCrashes(
   return rows.filter((row) => row.is_set_aside).map(({ unit }) => unit);
 }
 
-// `$5` is the first delay, which doubles with each failure, and `$6` the longest. Twenty doublings exceed any longest delay.
-// 32,767 is the greatest smallint. `max` makes one row even for a unit that has not failed before. A failure resets
-// `crashes`, because the process has survived.
+// `$5` is the first delay, which doubles with each failure, and `$6` the longest. Twenty doublings exceed any longest
+// delay. 32,767 is the greatest smallint. Without an earlier row of the unit, the aggregate `max` still gives one row. A
+// failure resets `crashes`, because the process has survived.
 const failed = statement(
   "work.insertFailure",
   `insert into work_failures as known (system_id, work, unit, failures, message, due_at)

@@ -21,7 +21,8 @@ export interface AttemptRequest {
 export type Header = readonly [name: string, value: string];
 
 /**
- * Why there is no complete response. The set is closed: logs and pages may explain each.
+ * Why there is no complete response. The set is closed: logs and pages may explain each. Those whose names do not say it
+ * all:
  *
  * - `url_refused`: the URL may not be called, by our own rules.
  * - `tls`: also where an open connection breaks TLS later.
