@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, it } from "vitest";
 import { createConditions } from "../../health/conditions/conditions.ts";
 import { createWorkCheck } from "./hang-watch.ts";
@@ -19,7 +20,12 @@ function startProcess() {
     const { watch } = conditions.of(work);
     watch.start(1_000, maxSilenceMs);
     const { promise, resolve } = Promise.withResolvers<void>();
-    return { watch, end: resolve, ended: watch.run(() => promise) };
+    let getOn = () => {};
+    const ended = watch.run(() => {
+      getOn = AsyncLocalStorage.bind(() => watch.gotOn());
+      return promise;
+    });
+    return { watch, getOn, end: resolve, ended };
   };
   return { hung, runMinutes, begin };
 }
@@ -47,7 +53,7 @@ it("what gets on, ends, or fails does not hang, however long it takes", async ()
   const long = begin("deleting old answers", 5 * MINUTE);
   for (let batch = 0; batch < 10; batch++) {
     runMinutes(4);
-    long.watch.gotOn();
+    long.getOn();
   }
   long.end();
   await long.ended;
@@ -63,6 +69,17 @@ it("one run that hangs is found beside others of its work that end", async () =>
   const { watch } = begin("numbering events", 5 * MINUTE);
   for (let minute = 0; minute < 6; minute++) {
     await watch.run(() => Promise.resolve());
+    runMinutes(1);
+  }
+  expect(hung).toEqual(["numbering events 301"]);
+});
+
+it("one run that hangs is found beside another that gets on", () => {
+  const { hung, runMinutes, begin } = startProcess();
+  begin("numbering events", 5 * MINUTE);
+  const other = begin("numbering events", 5 * MINUTE);
+  for (let minute = 0; minute < 6; minute++) {
+    other.getOn();
     runMinutes(1);
   }
   expect(hung).toEqual(["numbering events 301"]);
