@@ -40,7 +40,7 @@ export const REQUEST_LOG_DAYS = 7;
 export const USAGE_RETENTION_DAYS = 400;
 
 /**
- * Days for which the history of stations is kept: just over a year and a month, so that a month can be compared with the
+ * Days for which the history of stations is kept: 13 months, also with a leap day, so that a month can be compared with the
  * year before.
  */
 export const HISTORY_RETENTION_DAYS = 397;
@@ -69,7 +69,7 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** Years for which the whole system's sums by quarter of an hour are kept, so that years can be compared. */
 export const SYSTEM_SUM_RETENTION_YEARS = 5;
 
-/** Days for which the vehicle events that agencies read are kept: just over a year and a month. */
+/** Days for which the vehicle events that agencies read are kept: 13 months. */
 export const VEHICLE_EVENT_DAYS = 396;
 
 /** Flows leave out pairs of stations with fewer rides, because such a pair could reveal one person's trip. */

@@ -67,11 +67,11 @@ export function createSequencer({
   pollIntervalMs = POLL_INTERVAL_MS,
   watch,
 }: SequencerOptions): Sequencer {
-  const runOnce = createMover({ db, clock, onError, watch });
+  const runOnce = createMover({ db, clock, onError });
   // Runs once at a time for each system. Requests during a run lead to one more run.
   const numbering = new Coalescer({
     work: async (systemId) => {
-      await (watch === undefined ? runOnce(systemId) : watch.run(() => runOnce(systemId)));
+      await (watch === undefined ? runOnce(systemId) : watch.run((gotOn) => runOnce(systemId, gotOn)));
       return PAUSE_MS;
     },
     onError,
@@ -84,7 +84,7 @@ export function createSequencer({
   const polling = pollIntervalMs === 0 ? undefined : startPeriodic({ intervalMs: pollIntervalMs, work: poll, onError });
   return {
     wake: (systemId) => numbering.request(systemId),
-    runOnce,
+    runOnce: (systemId) => runOnce(systemId),
     async close() {
       watch?.stop();
       await polling?.close();
@@ -94,19 +94,24 @@ export function createSequencer({
 }
 
 /**
- * Returns the function `runOnce` of a sequencer, which moves the events of a system to the list and returns their number.
+ * Returns the function `runOnce` of a sequencer, which moves the events of a system to the list and returns their number. It
+ * calls `gotOn` after each batch.
  */
-function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId: string) => Promise<number> {
+function createMover({
+  db,
+  clock,
+  onError,
+}: Omit<SequencerOptions, "watch">): (systemId: string, gotOn?: () => void) => Promise<number> {
   // The day for which the last batch found or created the partitions of the events table.
   let preparedDay: string | undefined;
 
-  async function runOnce(systemId: string): Promise<number> {
+  async function runOnce(systemId: string, gotOn?: () => void): Promise<number> {
     let moved = 0;
     // Ends after a batch that is not full, because that contains every event that was committed when the batch began.
     for (let isMore = true; isMore;) {
       const batch = await moveNext(systemId);
       moved += batch.swept;
-      watch?.gotOn();
+      gotOn?.();
       isMore = batch.isMore;
     }
     return moved;

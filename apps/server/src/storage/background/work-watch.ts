@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-
 /** The state of one piece of periodic background work in this process. */
 export interface WorkStatus {
   /** The work's name in the log: "keeping partitions". */
@@ -24,12 +22,6 @@ export interface WorkStatus {
  */
 const TOLERANCE_MS = 5 * 60_000;
 
-/** A current run. */
-interface Run {
-  /** For how long it has made no progress. */
-  heldUpMs: number;
-}
-
 /** Records how the runs of one piece of background work go: successes, failures, durations and progress. */
 export class WorkWatch {
   readonly #work: string;
@@ -43,10 +35,8 @@ export class WorkWatch {
   #failedRuns = 0;
   /** Failed parts of all runs. A run during which the number grows has failed. */
   #failures = 0;
-  /** The current runs. */
-  readonly #runs = new Set<Run>();
-  /** The run that the caller is part of. */
-  readonly #caller = new AsyncLocalStorage<Run>();
+  /** The current runs, and for how long each has made no progress. */
+  readonly #runs = new Set<{ heldUpMs: number }>();
 
   constructor(work: string, monotonic: () => number) {
     this.#work = work;
@@ -72,10 +62,12 @@ export class WorkWatch {
     this.#failures++;
   }
 
-  /** Records progress: a part of the caller's run is done. Counts for all current runs if the caller is in none. */
+  /**
+   * Records progress: a part of a run is done. Counts for all current runs. Work that may have several at once uses the
+   * function that its run gets.
+   */
   gotOn(): void {
-    const own = this.#caller.getStore();
-    for (const run of own === undefined ? this.#runs : [own]) run.heldUpMs = 0;
+    for (const run of this.#runs) run.heldUpMs = 0;
   }
 
   /** Adds time in which this process has run. */
@@ -83,14 +75,14 @@ export class WorkWatch {
     for (const run of this.#runs) run.heldUpMs += ms;
   }
 
-  /** Does the work once and records the result. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    const run: Run = { heldUpMs: 0 };
+  /** Does the work once and records the result. @param work gets a function that records progress of this run alone */
+  async run<Result>(work: (gotOn: () => void) => Promise<Result>): Promise<Result> {
+    const run = { heldUpMs: 0 };
     this.#runs.add(run);
     const [startedAt, failures] = [this.#monotonic(), this.#failures];
     let isDone = false;
     try {
-      const result = await this.#caller.run(run, work);
+      const result = await work(() => void (run.heldUpMs = 0));
       isDone = this.#failures === failures;
       return result;
     } finally {

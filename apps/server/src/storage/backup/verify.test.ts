@@ -131,7 +131,7 @@ function withTable(named: Pick<Manifest["tables"][number], "name" | "columns">) 
   };
 }
 
-/** Verifies a backup in a separate database on the tests' server, and returns the broken invariants. */
+/** Verifies a backup in a separate, migrated database on the tests' server, and returns the broken invariants. */
 async function brokenIn(path: string): Promise<string[]> {
   const name = `test_${randomBytes(8).toString("hex")}`;
   await copyDatabase(inject("serverUrl"), inject("templateDatabase"), name);

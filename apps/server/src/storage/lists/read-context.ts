@@ -181,7 +181,10 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
         const factor = isPatient ? PATIENT_FACTOR : 1;
         const before = waiting.filter((each) => each.reader === reader && each.isPatient === isPatient);
         if (before.length >= MAX_WAITING * factor) throw refuse(reader);
-        /** Returns a function that removes this read from the waiting ones, and then settles its promise. It runs later. */
+        /**
+         * Returns a function that removes this read from the waiting ones, and then settles its promise. It is called only
+         * after all constants below are set.
+         */
         const ending = (settle: () => void) => () => {
           clearTimeout(timer);
           signal?.removeEventListener("abort", giveUp);
