@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import axe from "axe-core";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+import { afterEach, beforeAll, expect, inject } from "vitest";
 import { inviteAsOperator, sharedCookie, type Visited } from "./console-client.ts";
 import { acceptInvitation } from "./world.ts";
 
@@ -35,6 +35,17 @@ export interface Visitor {
  */
 const TOO_BUSY = /status of 503 \(Service Unavailable\) .*\/console\/v1\/systems\/[^/]+\/(rides\?|partners$)/;
 
+/**
+ * The browser of all test files, which run one after another in one process. It ends with this process, because it reads its
+ * commands from a pipe. A browser that another process launches would cost a third process, which passes each message on.
+ */
+let launched: Promise<Browser> | undefined;
+
+function launchBrowser(): Promise<Browser> {
+  const executablePath = inject("browserProgram");
+  return (launched ??= chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] }));
+}
+
 /** Connects a test file to the shared browser and service. Call it once in each test file. */
 export function openBrowser() {
   const world = inject("world");
@@ -44,7 +55,7 @@ export function openBrowser() {
   let allowed: RegExp[] = [];
 
   beforeAll(async () => {
-    browser = await chromium.connect(inject("browserEndpoint"));
+    browser = await launchBrowser();
   });
   afterEach(async ({ task }) => {
     if (task.result?.state === "fail") await takePictures(contexts, task.name);
@@ -57,8 +68,6 @@ export function openBrowser() {
     // The browser writes script errors, failed requests and violations of the Content-Security-Policy to the console.
     expect(found).toEqual([]);
   });
-  afterAll(() => browser.close());
-
   async function visit(options: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({
       baseURL: world.url,
