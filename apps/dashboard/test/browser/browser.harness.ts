@@ -151,23 +151,30 @@ async function addCookie(context: BrowserContext, cookie: string): Promise<void>
   await context.addCookies([{ name, value, url: inject("world").url, httpOnly: true, sameSite: "Lax" }]);
 }
 
+/** The windows in which pages are checked. */
+const DEVICES = { desktop: DESKTOP, phone: PHONE } as const;
+type Look = readonly [device: keyof typeof DEVICES, theme: (typeof THEMES)[number]];
+/** Looks that have each device and each theme once: what is wrong with one device, or with one theme, is seen in them. */
+const LOOKS: readonly Look[] = [
+  ["desktop", "light"],
+  ["phone", "dark"],
+];
+/** Looks for the page with all components: an element of it may be wrong with one theme on one device alone. */
+export const ALL_LOOKS: readonly Look[] = [...LOOKS, ["desktop", "dark"], ["phone", "light"]];
+
 /**
- * Checks a page on a desktop, on a phone and at a zoom of 200 %: nothing is wider than the window, and no list scrolls
- * inside the page. On desktop and phone, axe (an accessibility checker) finds nothing; `RULES` says what it checks in which
- * theme. With `TEST_SCREENSHOTS=1`, takes screenshots on desktop and phone in both themes.
+ * Checks a page in some looks and at a zoom of 200 %: nothing is wider than the window, no list scrolls inside the page, and
+ * axe (an accessibility checker) finds nothing. With `TEST_SCREENSHOTS=1`, takes screenshots on desktop and phone in both
+ * themes.
  */
-export async function inspect(page: Page, name: string): Promise<void> {
+export async function inspect(page: Page, name: string, looks = LOOKS): Promise<void> {
   if (TAKES_SCREENSHOTS) await takeScreenshots(page, name);
-  for (const [device, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
-    await page.setViewportSize(size);
+  for (const [device, theme] of looks) {
+    await page.setViewportSize(DEVICES[device]);
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
     // Further down, any control may stand right below the navigation, which sticks to the top on a phone.
     await page.evaluate(() => scrollTo(0, 0));
-    for (const theme of THEMES) {
-      await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      const rules = RULES[`${device} ${theme}`];
-      if (rules === undefined) continue;
-      expect.soft(await violations(page, rules), `axe on ${name}, ${device}, ${theme}`).toEqual([]);
-    }
+    expect.soft(await violations(page), `axe on ${name}, ${device}, ${theme}`).toEqual([]);
     await expectOneScroll(page, `${name} on a ${device}`);
   }
   await page.setViewportSize(ZOOMED);
@@ -201,22 +208,13 @@ async function expectOneScroll(page: Page, name: string): Promise<void> {
 }
 
 /** The rules of WCAG 2.2 AA and axe's best practices. */
-const ALL_RULES: axe.RunOnly = {
+const RULES: axe.RunOnly = {
   type: "tag",
   values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 };
-/**
- * The dark theme is checked for contrast only, on one device: a theme changes nothing but colours, and they are the same on
- * every device.
- */
-const RULES: Readonly<Record<string, axe.RunOnly>> = {
-  "desktop light": ALL_RULES,
-  "desktop dark": { type: "rule", values: ["color-contrast"] },
-  "phone light": ALL_RULES,
-};
 
 /** Returns the violations that axe finds on a page. */
-async function violations(page: Page, runOnly: axe.RunOnly): Promise<readonly string[]> {
+async function violations(page: Page): Promise<readonly string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(`${axe.source}; undefined`);
   return page.evaluate(async (rules) => {
     const { violations: found } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
@@ -227,5 +225,5 @@ async function violations(page: Page, runOnly: axe.RunOnly): Promise<readonly st
     return found.flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary}`),
     );
-  }, runOnly);
+  }, RULES);
 }

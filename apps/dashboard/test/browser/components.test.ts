@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { build } from "vite";
 import { afterAll, beforeAll, it } from "vitest";
-import { inspect, openBrowser } from "./browser.harness.ts";
+import { ALL_LOOKS, inspect, openBrowser } from "./browser.harness.ts";
 
 const { visit, allow } = openBrowser();
 const types: Readonly<Record<string, string>> = {
@@ -47,14 +47,14 @@ it("every component with all its states can be read and used by everybody", asyn
   const { page } = await visit();
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/dashboard/_components`);
   await page.getByRole("heading", { name: "Components", exact: true }).waitFor();
-  await inspect(page, "components");
+  await inspect(page, "components", ALL_LOOKS);
   await page.getByRole("button", { name: "Open a dialog" }).click();
   await page.getByRole("dialog", { name: "Revoke the key?" }).waitFor();
-  await inspect(page, "components-dialog");
+  await inspect(page, "components-dialog", ALL_LOOKS);
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Actions", exact: true }).click();
   await page.getByRole("button", { name: "Send again" }).waitFor();
-  await inspect(page, "components-menu");
+  await inspect(page, "components-menu", ALL_LOOKS);
   // The page requests the name of the service, and no service answers. All console messages are allowed.
   allow(/./);
 });
