@@ -42,9 +42,12 @@ const allPages: readonly Page[] = [
   ...(import.meta.env.DEV ? [examples] : []),
 ];
 
-/** The available pages. In a frame of the operator's portal: only a partner's pages, without those about accounts. */
+/**
+ * The available pages. In a frame of the operator's portal: only a partner's pages, without those about accounts and those
+ * that lead to another system.
+ */
 export const pages: readonly Page[] = isEmbedded
-  ? allPages.filter(({ audience, isAboutAccounts }) => audience === "partner" && isAboutAccounts !== true)
+  ? allPages.filter((page) => page.audience === "partner" && !page.isAboutAccounts && !page.leadsElsewhere)
   : allPages;
 
 /** Returns the page at an address such as `/partners/partner_1/overview`. */

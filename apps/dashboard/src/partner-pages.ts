@@ -88,6 +88,7 @@ export const partnerPages: readonly Page[] = [
     audience: "partner",
     guide: "sandbox",
     isListed: true,
+    leadsElsewhere: true,
     icon: "play",
     load: async () => (await import("./pages/sandbox/sandbox-page.tsx")).SandboxPage,
   },
