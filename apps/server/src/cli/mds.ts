@@ -37,7 +37,7 @@ function registerCreate(mds: ParentCommand, cli: OpenCli): void {
     .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
     .addOption(option("--time-zone <zone>", `${timeZoneAbout} (default: the system's)`, timeZone))
     .option("--trips-since <instant>", `${tripsAbout} (default: since the log began)`)
-    .option("--boundary <file>", boundaryAbout)
+    .option("--boundary <url | file>", boundaryAbout)
     .option("--requirements <url | file>", requirementsAbout)
     .action(async (given, { agencyId, providerId, rateLimit, timeZone: zone, tripsSince, ...files }) => {
       const name = readValue("<name>", given, plainName);
@@ -77,7 +77,7 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
     .argument("<id>", "the agency's client id")
     .addOption(option("--time-zone <zone>", `${timeZoneAbout}; \`default\`: the system's`, timeZoneOrDefault))
     .option("--trips-since <instant>", `${tripsAbout}; \`default\`: since the log began`)
-    .option("--boundary <file>", `${boundaryAbout}; \`none\` removes it`)
+    .option("--boundary <url | file>", `${boundaryAbout}; \`none\` removes it`)
     .option("--requirements <url | file>", `${requirementsAbout}; \`none\` removes it`)
     .action(async (id, { timeZone: zone, tripsSince, ...files }) => {
       if (zone === undefined && tripsSince === undefined && Object.keys(files).length === 0)
@@ -176,7 +176,7 @@ type FieldAnswer = RequirementAnswers["programs"][number]["endpoints"][number]["
 
 const timeZoneAbout = "the time zone of its monthly reports, such as Europe/Oslo";
 const tripsAbout = "it reads trips that ended since this instant, or since a duration ago such as 720h";
-const boundaryAbout = "a GeoJSON file of its area; it reads nothing outside";
+const boundaryAbout = "its area as GeoJSON; it reads nothing outside";
 const requirementsAbout = "its requirement file, from MDS's Policy API";
 
 function leftOutText(fields: unknown): string {
@@ -212,9 +212,9 @@ async function readOrNone<Value>(given: string | undefined, read: (location: str
   return given === "none" ? null : read(given);
 }
 
-async function readBoundary(file: string) {
-  const document = await readFileOf("--boundary", file);
-  return readValue("--boundary", shownAddress(file), () => expecting(() => boundaryFrom(document)));
+async function readBoundary(location: string) {
+  const document = await readFileOf("--boundary", location);
+  return readValue("--boundary", shownAddress(location), () => expecting(() => boundaryFrom(document)));
 }
 
 async function readRequirementFile(location: string): Promise<RequirementFile> {

@@ -294,7 +294,7 @@ describe.skipIf(!existsSync(join(shared, "gbfs/oslo")))("the snapshots of Oslo",
       expect(described.map(([id]) => reported(shown.get(id)))).toEqual(described.map(([, report]) => reported(report)));
       compared += described.length;
     }
-    expect(compared).toBeGreaterThan(2_500);
+    expect(compared).toBeGreaterThan(randomRuns(2_500));
     await close();
   });
 });

@@ -111,7 +111,7 @@ function checkModern({ id, method, params }: Unjudged, headers: Headers): void {
     throw new RpcFailure(invalidParams(`params._meta must have ${META}protocolVersion.`), 400);
   }
   checkHeader("MCP-Protocol-Version", headers, version);
-  if (version !== MODERN) throw unsupported(version);
+  if (version !== MODERN) throw unsupported(version, [MODERN]);
   checkHeader("Mcp-Method", headers, method);
   const named = NAMED_BY.get(method);
   if (named !== undefined && params[named] !== undefined) checkHeader("Mcp-Name", headers, params[named]);
@@ -148,12 +148,10 @@ function metaOf(params: Params): Params {
   return Object.fromEntries(own.map(([name, value]) => [name.slice(META.length), value]));
 }
 
-function unsupported(requested: unknown): RpcFailure {
-  const message = `This revision is not spoken here. These are: ${supportedVersions.join(", ")}.`;
-  return new RpcFailure(
-    { code: rpcCodes.unsupportedVersion, message, data: { supported: supportedVersions, requested } },
-    400,
-  );
+/** @param supported the revisions that may be named where the refused one was */
+function unsupported(requested: unknown, supported = supportedVersions): RpcFailure {
+  const message = `This revision may not be named here. These may: ${supported.join(", ")}.`;
+  return new RpcFailure({ code: rpcCodes.unsupportedVersion, message, data: { supported, requested } }, 400);
 }
 
 function invalid(message: string): RpcFailure {
