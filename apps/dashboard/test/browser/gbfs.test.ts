@@ -245,12 +245,14 @@ it("who goes on typing elsewhere in a refused zone stays there", async () => {
   // Until the import is over, no other change is sent.
   await page.getByText("Saved. The feeds show it within a minute.").waitFor();
   await page.getByRole("button", { name: "Change Old harbour" }).first().click();
-  const speed = page.getByLabel("Top speed in km/h").first();
+  // The form of the rules outside all zones has such a field too, and is there before the form of this zone opens.
+  const form = page.locator("form", { has: page.getByRole("button", { name: "Save the zone" }) });
+  const speed = form.getByLabel("Top speed in km/h");
   await speed.fill("-1");
-  await page.getByRole("button", { name: "Save the zone" }).click();
+  await form.getByRole("button", { name: "Save the zone" }).click();
   await expect.poll(() => speed.getAttribute("aria-invalid")).toBe("true");
   await expect.poll(() => speed.evaluate((field) => field === document.activeElement)).toBe(true);
-  const name = page.getByRole("textbox", { name: "Name", exact: true }).first();
+  const name = form.getByRole("textbox", { name: "Name", exact: true });
   await name.fill("");
   await name.pressSequentially("New harbour");
   expect(await name.inputValue()).toBe("New harbour");

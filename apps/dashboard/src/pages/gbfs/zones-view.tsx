@@ -1,5 +1,5 @@
 import { factKinds } from "@bikeshare/contract/facts";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useStationMap } from "../../api/station-map.ts";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
@@ -222,7 +222,8 @@ function ZoneForm({ zone, index, isPending, onSave, onCancel }: ZoneFormProps) {
   const type = properties ?? facts.features.type;
   const [draft, setDraft] = useState(() => draftOf(type, zone.properties));
   const form = useRef<HTMLDivElement>(null);
-  useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  // Before the first painting: later, what somebody types into another field could land in this one.
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
   return (
     <div ref={form} class="card fact-form">
       <Form onSubmit={() => onSave({ ...zone, properties: valueOf(type, draft) ?? {} })}>
