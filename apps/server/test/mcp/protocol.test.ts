@@ -107,15 +107,14 @@ it("answers the errors of the protocol with its codes", async () => {
     const answer = await post(app.url, key, body, sent);
     expect([what, answer.status, codeOf(answer.body)]).toEqual([what, status, code]);
   }
-  // The revisions that it offers are those that may be named at the same place: in a header, or in a message.
-  const inHeader = await post(app.url, key, legacy("ping"), { "mcp-protocol-version": "1900-01-01" });
-  const spoken = ["2026-07-28", "2025-11-25", "2025-06-18"];
-  expect(inHeader.body?.error).toMatchObject({ data: { supported: spoken, requested: "1900-01-01" } });
+  // A client of several revisions chooses another from the list, and the message says how it begins.
+  const supported = ["2026-07-28", "2025-11-25", "2025-06-18"];
+  const advice = "A message may name 2026-07-28. Clients of 2025-11-25 or 2025-06-18 send `initialize` first.";
   for (const requested of ["1900-01-01", "2025-11-25"]) {
     const naming = structuredClone(list);
     naming.params._meta["io.modelcontextprotocol/protocolVersion"] = requested;
-    const inMessage = await post(app.url, key, naming, headers({ "mcp-protocol-version": requested }));
-    expect(inMessage.body?.error).toMatchObject({ data: { supported: ["2026-07-28"], requested } });
+    const answer = await post(app.url, key, naming, headers({ "mcp-protocol-version": requested }));
+    expect(answer.body?.error).toMatchObject({ message: advice, data: { supported, requested } });
   }
   for (const method of ["notifications/initialized", "notifications/anything"]) {
     const accepted = await post(app.url, key, { jsonrpc: "2.0", method });

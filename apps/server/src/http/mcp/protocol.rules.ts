@@ -111,7 +111,7 @@ function checkModern({ id, method, params }: Unjudged, headers: Headers): void {
     throw new RpcFailure(invalidParams(`params._meta must have ${META}protocolVersion.`), 400);
   }
   checkHeader("MCP-Protocol-Version", headers, version);
-  if (version !== MODERN) throw unsupported(version, [MODERN]);
+  if (version !== MODERN) throw unsupported(version);
   checkHeader("Mcp-Method", headers, method);
   const named = NAMED_BY.get(method);
   if (named !== undefined && params[named] !== undefined) checkHeader("Mcp-Name", headers, params[named]);
@@ -148,10 +148,12 @@ function metaOf(params: Params): Params {
   return Object.fromEntries(own.map(([name, value]) => [name.slice(META.length), value]));
 }
 
-/** @param supported the revisions that may be named where the refused one was */
-function unsupported(requested: unknown, supported = supportedVersions): RpcFailure {
-  const message = `This revision may not be named here. These may: ${supported.join(", ")}.`;
-  return new RpcFailure({ code: rpcCodes.unsupportedVersion, message, data: { supported, requested } }, 400);
+function unsupported(requested: unknown): RpcFailure {
+  const message = `A message may name ${MODERN}. Clients of ${LEGACY.join(" or ")} send \`initialize\` first.`;
+  return new RpcFailure(
+    { code: rpcCodes.unsupportedVersion, message, data: { supported: supportedVersions, requested } },
+    400,
+  );
 }
 
 function invalid(message: string): RpcFailure {
