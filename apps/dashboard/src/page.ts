@@ -26,7 +26,7 @@ export interface Page {
   readonly list?: string;
   /** Whether the page is about accounts. Frames of the operator's portal and the navigation of a sandbox omit such pages. */
   readonly isAboutAccounts?: boolean;
-  /** Whether the page leads to another system than the frame's session may open, so that frames omit it. */
+  /** Whether the page leads to another system. Frames omit it, because their session may open only one system. */
   readonly leadsElsewhere?: boolean;
   /** The kinds of ids that this page shows. The palette leads to it when such an id is typed. */
   readonly finds?: readonly IdKind[];

@@ -222,7 +222,7 @@ function ZoneForm({ zone, index, isPending, onSave, onCancel }: ZoneFormProps) {
   const type = properties ?? facts.features.type;
   const [draft, setDraft] = useState(() => draftOf(type, zone.properties));
   const form = useRef<HTMLDivElement>(null);
-  // Before the first painting: later, what somebody types into another field could land in this one.
+  // Takes the focus before the first painting. Later, it could take it from a field in which somebody already types.
   useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
   return (
     <div ref={form} class="card fact-form">
