@@ -1,8 +1,8 @@
-// node tools/audit-dependencies.ts: checks the dependencies against tools/dependency-rules.ts and tools/pin-rules.ts. Fails
-// for a licence that is not listed, for a high or critical advisory that is not accepted, for an acceptance whose review is
-// due, for an unpinned program in builds and releases, for a `minimumReleaseAge` that is too low, and for an incomplete bill
-// of materials. If `pnpm audit` gives no report, as from a mirror of the registry without advisories, prints that and goes
-// on.
+// pnpm exec node tools/audit-dependencies.ts: checks the dependencies against tools/dependency-rules.ts and
+// tools/pin-rules.ts. Fails for a licence that is not listed, for a high or critical advisory that is not accepted, for an
+// acceptance whose review is due, for an unpinned program in builds and releases, for a `minimumReleaseAge` that is too low,
+// and for an incomplete bill of materials. If `pnpm audit` gives no report, as from a mirror of the registry without
+// advisories, prints that and goes on.
 import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,8 +18,6 @@ import {
 import { pinIssues, releaseAgeIssues } from "./pin-rules.ts";
 
 const root = join(import.meta.dirname, "..");
-/** The version of pnpm that builds and releases use. */
-const PNPM = "pnpm@12.21.0";
 /**
  * Timeout of a command of pnpm, which may ask the registry. Too low: a slow registry counts as one without advisories.
  * Too high: a registry that never answers delays the check.
@@ -30,7 +28,7 @@ const TIMEOUT_MS = 120_000;
 function pnpm(...args: readonly string[]): string {
   try {
     const options = { cwd: root, encoding: "utf8", timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 } as const;
-    return execFileSync("npx", ["-y", PNPM, ...args], { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    return execFileSync("pnpm", args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   } catch (error) {
     return (error as { stdout?: string }).stdout ?? "";
   }
@@ -73,10 +71,7 @@ function checkBill(): string[] {
  * that they work in a clone of any age.
  */
 function checkPins(): string[] {
-  const files = [
-    ...globSync([".github/workflows/*.yml", ".ci/run", "deploy/docker/Dockerfile"], { cwd: root }),
-    "tools/audit-dependencies.ts",
-  ];
+  const files = globSync([".github/workflows/*.yml", ".ci/run", "deploy/docker/Dockerfile"], { cwd: root });
   const read = (file: string) => readFileSync(join(root, file), "utf8");
   const texts = Object.fromEntries(files.map((file) => [file, commandsOf(read(file))]));
   return [...pinIssues(texts), ...releaseAgeIssues(read("pnpm-workspace.yaml"))];

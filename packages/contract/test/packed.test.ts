@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { installPacked } from "@bikeshare/test-kit";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -17,18 +18,11 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   let tarball: Buffer;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "bikeshare-contract-"));
-    const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", directory], {
-      cwd: root,
-    });
-    const [packed] = JSON.parse(stdout) as [{ filename: string }];
-    const file = join(directory, packed.filename);
-    tarball = await readFile(file);
     // A project with the package from its tarball. Its dependencies come from this workspace, so that the test needs no
     // registry.
-    const installed = join(directory, "node_modules", "@bikeshare", "contract");
-    await mkdir(installed, { recursive: true });
-    await run("tar", ["-xzf", file, "-C", installed, "--strip-components=1"]);
-    await symlink(join(root, "node_modules"), join(installed, "node_modules"), "dir");
+    const packed = await installPacked(root, directory);
+    tarball = packed.tarball;
+    await symlink(join(root, "node_modules"), join(packed.installed, "node_modules"), "dir");
     await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));

@@ -82,12 +82,12 @@ describe.skipIf(!isBuilt)(`a project with all published packages${isBuilt ? "" :
     expect(JSON.parse(stdout)).toEqual(["a", true]);
   });
 
-  it("could have them from a registry: npm's dry run of publishing finds nothing in the way, at one version", async () => {
+  it("could have them from a registry: a dry run of publishing finds nothing in the way, at one version", async () => {
     const versions = new Set<string>();
     for (const name of names) {
       const cwd = join(packages, name);
-      const options = ["--dry-run", "--offline", "--ignore-scripts", "--access", "public", "--json"];
-      const { stdout } = await run("npm", ["publish", ...options], { cwd });
+      const options = ["--dry-run", "--offline", "--ignore-scripts", "--no-git-checks", "--access", "public", "--json"];
+      const { stdout } = await run("pnpm", ["publish", ...options], { cwd });
       expect(stdout).toContain(`"name": "@bikeshare/${basename(cwd)}"`);
       versions.add((JSON.parse(await readFile(join(cwd, "package.json"), "utf8")) as { version: string }).version);
     }

@@ -14,8 +14,9 @@ export interface Packed {
 }
 
 /**
- * Packs a package and installs it in a project from its tarball. It uses no registry, and does not install dependencies.
- * The package's `dist` must have been built.
+ * Packs a package as a release does, by pnpm, and installs it in a project from its tarball. It uses no registry, and does not
+ * install dependencies. The package's `dist` must have been built, and pnpm must be in PATH, as it is for a script that pnpm
+ * runs.
  *
  * @param root the package's directory
  * @param project the directory of the project
@@ -23,8 +24,7 @@ export interface Packed {
 export async function installPacked(root: string, project: string): Promise<Packed> {
   const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { name: string };
   const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
-  const [packed] = JSON.parse((await run("npm", pack, { cwd: root })).stdout) as [{ filename: string }];
-  const file = join(project, packed.filename);
+  const { filename: file } = JSON.parse((await run("pnpm", pack, { cwd: root })).stdout) as { filename: string };
   const installed = join(project, "node_modules", name);
   await mkdir(installed, { recursive: true });
   await run("tar", ["-xzf", file, "-C", installed, "--strip-components=1"]);

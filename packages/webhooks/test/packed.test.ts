@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
-import { nodeBinaries } from "@bikeshare/test-kit";
+import { installPacked, nodeBinaries } from "@bikeshare/test-kit";
 import { build } from "esbuild";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -26,14 +26,8 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   let tarball: Buffer;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "bikeshare-webhooks-"));
-    const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", directory];
-    const [packed] = JSON.parse((await run("npm", pack, { cwd: root })).stdout) as [{ filename: string }];
-    const file = join(directory, packed.filename);
-    tarball = await readFile(file);
     // A project that has the package from its tarball, and no other package.
-    installed = join(directory, "node_modules", "@bikeshare", "webhooks");
-    await mkdir(installed, { recursive: true });
-    await run("tar", ["-xzf", file, "-C", installed, "--strip-components=1"]);
+    ({ tarball, installed } = await installPacked(root, directory));
     await cp(join(import.meta.dirname, "consumers"), directory, { recursive: true });
     await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));
   });

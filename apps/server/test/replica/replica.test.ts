@@ -23,7 +23,7 @@ const PAUSE_BEFORE_REPEAT_MS = 100;
  * The pause of a caller between two cycles. Too low: the callers take the processor time that the awaited change of the
  * replica needs.
  */
-const PAUSE_BETWEEN_CYCLES_MS = 60;
+const PAUSE_BETWEEN_CYCLES_MS = 200;
 /**
  * Whether the test also freezes the replica and promotes it by mistake, each of which takes ten seconds. `TEST_RUNS_FACTOR`
  * enables it.
