@@ -152,7 +152,7 @@ async function expectExactLimit(processes: readonly Process[]): Promise<void> {
  * Milliseconds between two requests of a client. Too low: the load takes the processor from the processes that start under
  * it.
  */
-const CLIENT_PAUSE_MS = 25;
+const CLIENT_PAUSE_MS = 50;
 
 /** Sends requests through the balancer until it is stopped. @returns the responses that were not 200 */
 function load(key: string): { stop(): Promise<{ readonly answers: number; readonly failures: readonly string[] }> } {

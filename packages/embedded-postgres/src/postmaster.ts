@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -40,8 +41,9 @@ export async function isPostmasterOf(pid: number, data: string): Promise<boolean
   if (process.platform === "win32") return true;
   try {
     if (process.platform === "linux") {
-      // Every account can read this file (a container's root cannot read /proc/<pid>/cwd). It is empty for a zombie.
-      const [name = "", ...args] = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+      // Every account can read this file (a container's root cannot read /proc/<pid>/cwd). It is empty for a zombie. The
+      // kernel answers it from memory: handing the read to other threads takes twelve times as long.
+      const [name = "", ...args] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
       return basename(name) === "postgres" && args.includes(data);
     }
     const { stdout } = await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
