@@ -1,6 +1,4 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -32,13 +30,7 @@ describe("the types in Python", () => {
   );
 
   it.skipIf(withMypy.missing !== undefined)(`have no issue for mypy in strict mode${unless(withMypy)}`, async () => {
-    const cache = mkdtempSync(join(tmpdir(), "bikeshare-mypy-"));
-    try {
-      expect(await outputOf(String(withMypy.path), ["-m", "mypy", "--cache-dir", cache])).toMatch(
-        /^Success: no issues/m,
-      );
-    } finally {
-      rmSync(cache, { recursive: true });
-    }
+    const args = ["-m", "mypy", "--cache-dir", "/dev/null"];
+    expect(await outputOf(String(withMypy.path), args)).toMatch(/^Success: no issues/m);
   });
 });
