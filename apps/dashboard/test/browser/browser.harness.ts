@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import axe from "axe-core";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterEach, beforeAll, expect, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 import { inviteAsOperator, sharedCookie, type Visited } from "./console-client.ts";
 import { acceptInvitation } from "./world.ts";
 
@@ -51,6 +51,8 @@ export function openBrowser() {
   const world = inject("world");
   let browser: Browser;
   let contexts: BrowserContext[] = [];
+  /** The visitors whose pages the tests of this file share. */
+  const readers = new Map<Visited, Visitor>();
   let complaints: string[] = [];
   let allowed: RegExp[] = [];
 
@@ -58,15 +60,25 @@ export function openBrowser() {
     browser = await launchBrowser();
   });
   afterEach(async ({ task }) => {
-    if (task.result?.state === "fail") await takePictures(contexts, task.name);
+    const open = [...contexts, ...[...readers.values()].map(({ context }) => context)];
+    if (task.result?.state === "fail") {
+      await takePictures(open, task.name);
+      // The next test gets a new page, because this one may be broken.
+      contexts = open;
+      readers.clear();
+    }
     for (const context of contexts) await context.close();
-    // Read only after the contexts are closed, because the last request of a page may fail after the last line of the test.
+    for (const { page } of readers.values()) await leave(page);
+    // Read only after the pages have ended, because the last request of a page may fail after the last line of the test.
     const found = complaints.filter((text) => ![...allowed, TOO_BUSY].some((pattern) => pattern.test(text)));
     contexts = [];
     complaints = [];
     allowed = [];
     // The browser writes script errors, failed requests and violations of the Content-Security-Policy to the console.
     expect(found).toEqual([]);
+  });
+  afterAll(async () => {
+    for (const { context } of readers.values()) await context.close();
   });
 
   async function visit(options: BrowserContextOptions = {}): Promise<Visitor> {
@@ -107,6 +119,20 @@ export function openBrowser() {
       return visitor;
     },
     /**
+     * Like `visitAs`, but in the page that earlier tests of this file used. A new page costs twice the processor time. For
+     * tests that only open pages and look at them, and that reset the window and the media.
+     */
+    async readAs(who: Visited) {
+      let reader = readers.get(who);
+      if (reader === undefined) {
+        reader = await visit();
+        contexts = contexts.filter((context) => context !== reader?.context);
+        readers.set(who, reader);
+      }
+      await addCookie(reader.context, await sharedCookie(world, who));
+      return reader;
+    },
+    /**
      * Returns a new person with a session that the test may end: an admin of a partner, or of the operator if `partnerId` is
      * null.
      */
@@ -136,6 +162,20 @@ export async function setFilter(page: Page, filter: string, value: string): Prom
   if (await choice.isVisible()) return choice.click();
   await box.fill(value);
   await page.keyboard.press("Enter");
+}
+
+const EMPTY_PAGE = "/dashboard/empty";
+
+/**
+ * Opens an empty page, which ends the scripts and requests of the page before. Its header is that of all pages: without the
+ * header, the browser would start a process for the empty page and another one for the next page.
+ */
+async function leave(page: Page): Promise<void> {
+  if (page.url().endsWith(EMPTY_PAGE)) return;
+  const headers = { "cross-origin-opener-policy": "same-origin" };
+  await page.route(`**${EMPTY_PAGE}`, (route) => route.fulfill({ contentType: "text/html", headers, body: "" }));
+  await page.goto(EMPTY_PAGE);
+  await page.unrouteAll();
 }
 
 /** Saves screenshots of the open pages of a failed test. */

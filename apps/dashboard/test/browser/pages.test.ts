@@ -5,7 +5,7 @@ import { callAsOperator, callAsPartner, type Visited } from "./console-client.ts
 import { closeStations } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
-const { world, visit, visitAs, allow } = openBrowser();
+const { world, visit, visitAs, readAs, allow } = openBrowser();
 const params = { system_id: world.systemId, partner_id: world.partnerId };
 
 /** For each path with a parameter: the id of an item that the page can show, or the fragment of the address. */
@@ -86,7 +86,7 @@ const shipped = pages.filter(({ path, isForAgencies }) => path !== "/_components
 
 it.each(shipped)("page $path can be read and used by everybody", async ({ path, audience }) => {
   const visitor = visitors[audience];
-  const { page, open } = visitor === undefined ? await visit() : await visitAs(visitor);
+  const { page, open } = visitor === undefined ? await visit() : await readAs(visitor);
   await open(addressOf(path));
   await page.locator("main h1").first().waitFor();
   await expect
