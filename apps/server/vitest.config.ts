@@ -4,9 +4,9 @@ import { LongestFirst } from "./test/longest-first.ts";
 
 export default mergeConfig(sharedTestConfig("server"), {
   test: {
-    // More than in other packages: most test files here wait for processes, leases and PostgreSQL. With three workers a sixth
-    // of the processors would be idle in the last minutes, when the other packages have ended.
-    maxWorkers: 4,
+    // One more than in other packages: most test files here wait for processes, leases and PostgreSQL, so that with two
+    // workers a core would be idle.
+    maxWorkers: 3,
     // A separate group, because vitest cannot run packages with different numbers of workers in one group.
     sequence: { sequencer: LongestFirst, groupOrder: 1 },
     globalSetup: ["./test/global-setup.ts"],
