@@ -97,9 +97,9 @@ class Registry {
 
   constructor(root: string) {
     const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", this.#directory];
-    const output = execFileSync("npm", pack, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-    const [{ filename }] = JSON.parse(output) as [{ filename: string }];
-    execFileSync("tar", ["-xzf", filename, "-C", this.#directory], { cwd: this.#directory });
+    const output = execFileSync("pnpm", pack, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const { filename } = JSON.parse(output) as { filename: string };
+    execFileSync("tar", ["-xzf", filename, "-C", this.#directory]);
     const file = join(this.#directory, "package/package.json");
     const manifest = JSON.parse(readFileSync(file, "utf8")) as { version: string };
     for (const increment of [0, 1]) {

@@ -119,8 +119,8 @@ export function openBrowser() {
       return visitor;
     },
     /**
-     * Like `visitAs`, but in the page that earlier tests of this file used. A new page costs twice the processor time. For
-     * tests that only open pages and look at them, and that reset the window and the media.
+     * Like `visitAs`, but in the page that earlier tests of this file used. A new page starts two more processes of the
+     * browser. For tests that only open pages and look at them, and that reset the window and the media.
      */
     async readAs(who: Visited) {
       let reader = readers.get(who);
