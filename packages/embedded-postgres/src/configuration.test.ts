@@ -16,7 +16,7 @@ it.each([
   [true, "on"],
   [false, "off"],
 ])("waits for the disk where rows must survive a power cut (%s), and only there", (isDurable, value) => {
-  const settings = fixedSettings(5432, isDurable);
+  const settings = fixedSettings(5432, isDurable, "/data");
   for (const name of ["fsync", "full_page_writes", "synchronous_commit"])
     expect(settings).toContain(`${name}=${value}`);
 });

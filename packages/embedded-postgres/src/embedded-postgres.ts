@@ -10,6 +10,7 @@ import {
   isPassing,
   readConnection,
   runAsSuperuser,
+  socketDirectoryOf,
 } from "./configuration.ts";
 import {
   ensureDataDir,
@@ -38,7 +39,10 @@ export type EmbeddedPostgresOptions = {
   accounts?: readonly string[];
   /** Seconds for which PostgreSQL keeps running after this process was killed, for a new process to join. Default 15. */
   survivorSeconds?: number;
-  /** False for the database of a test: writes do not wait for the disk, and a power cut may destroy it. Default true. */
+  /**
+   * False for the database of a test: writes do not wait for the disk, a power cut may destroy it, and it is reached through
+   * a Unix socket where possible. Default true.
+   */
   isDurable?: boolean;
 };
 
@@ -131,10 +135,11 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
   try {
     const { running, connection } = await runWithDatabase(cluster, isFirst);
     const supervisor = supervise(cluster, running, mutex);
+    const sockets = cluster.isDurable ? undefined : socketDirectoryOf(dataOf(cluster.home), connection.port);
     let closing: Promise<void> | undefined;
     const close = () => (closing ??= closeOnce(membership, supervisor).finally(() => watch.end()));
     return {
-      connectionString: connectionStringOf(connection),
+      connectionString: connectionStringOf(connection, sockets),
       asSuperuser: (statements) => runAsSuperuser(connection, statements),
       restartedCount: supervisor.restartedCount,
       findFullDisk: async () => {

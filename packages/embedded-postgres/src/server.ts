@@ -150,7 +150,7 @@ async function start(
     // Detached, because Ctrl-C in this terminal must not reach PostgreSQL, and other processes may use it after we end.
     const child = spawn(
       program(cluster.binaries, "postgres"),
-      ["-D", data, ...fixedSettings(port, cluster.isDurable)],
+      ["-D", data, ...fixedSettings(port, cluster.isDurable, data)],
       {
         ...cluster.account,
         cwd: "/",

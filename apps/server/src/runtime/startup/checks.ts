@@ -54,7 +54,7 @@ function explained(message: string, cause: unknown): ConfigError {
 /** Returns advice for an error of the database. Names the host, the role and the database, but not the password. */
 function adviceFor(error: unknown, url: URL): string | undefined {
   const code = codeOf(error) ?? "";
-  const at = url.host === "" ? "the local socket" : url.host;
+  const at = placeOf(url);
   const user = decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1));
   if (isDiskFull(error)) return `the disk of the database at ${at} is full. Free space there.`;
@@ -66,6 +66,13 @@ function adviceFor(error: unknown, url: URL): string | undefined {
   return (
     byText(error, at) ?? (isUnavailable(error) ? `the database at ${at} does not answer as it should.` : undefined)
   );
+}
+
+/** Returns where a URL leads: `db.example.com:5432`, or the path of a Unix socket, whose directory is the parameter `host`. */
+function placeOf(url: URL): string {
+  const directory = url.searchParams.get("host");
+  if (directory?.startsWith("/") === true) return `${directory}/.s.PGSQL.${url.port === "" ? 5432 : url.port}`;
+  return url.host === "" ? "the local socket" : url.host;
 }
 
 /** OpenSSL's and Node's codes for a certificate that is not trusted. */
@@ -96,8 +103,12 @@ function byCode(names: {
     ETIMEDOUT: unreachable,
     ENOTFOUND: `there is no host of the name ${at}. Correct the host.`,
     EAI_AGAIN: `the name ${at} cannot be resolved at present. Correct the host, or check the name server.`,
-    ENOENT: "a file that it names is not there: see sslrootcert, sslcert and sslkey.",
-    EACCES: "a file that it names may not be read by this account: see sslrootcert, sslcert and sslkey.",
+    ENOENT: at.startsWith("/")
+      ? unreachable
+      : "a file that it names is not there: see sslrootcert, sslcert and sslkey.",
+    EACCES: at.startsWith("/")
+      ? `${at} may not be opened by this account. Correct its permissions, or the host.`
+      : "a file that it names may not be read by this account: see sslrootcert, sslcert and sslkey.",
     [sqlState.invalidPassword]: login,
     [sqlState.invalidAuthorization]: login,
     [sqlState.invalidCatalogName]: `there is no database "${database}" at ${at}. Create it (createdb ${database}), or correct the name.`,

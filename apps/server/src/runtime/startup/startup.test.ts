@@ -171,9 +171,15 @@ describe("a start with a wrong value names its variable, what is wrong, and what
   };
 
   it("DATABASE_URL: nobody there, a wrong password, no such database, no file of a certificate", async () => {
-    expect(await change((to) => (to.port = "1"))).toMatch(
-      /^DATABASE_URL: nothing listens at 127\.0\.0\.1:1\. Start PostgreSQL there, or correct the host and the port\./,
-    );
+    for (const [host, place] of [
+      ["127.0.0.1", "127.0.0.1:1"],
+      ["/tmp", "/tmp/.s.PGSQL.1"],
+    ] as const) {
+      const nobody = await change((to) => ((to.port = "1"), to.searchParams.set("host", host)));
+      expect(nobody).toContain(
+        `DATABASE_URL: nothing listens at ${place}. Start PostgreSQL there, or correct the host and the port.`,
+      );
+    }
     const wrong = await change((to) => (to.password = "hunter2"));
     expect(wrong).toMatch(/^DATABASE_URL: .+ refuses the role "\w+"\. Correct the user and the password/);
     expect(wrong).not.toContain("hunter2");
