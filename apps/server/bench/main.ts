@@ -40,7 +40,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "bad-days": { file: "bad-days.ts", does: "a number of kills at random, or one bad day by its name" },
   crash: { file: "crash.ts", does: "kills workers and PostgreSQL while webhooks are sent" },
   distributed: { file: "distributed.ts", does: "moves a system of a Citus database under load" },
-  fuzz: { file: "test/fuzz", does: "100,000 requests drawn from the contracts", testEnv: { FUZZ_REQUESTS: "100000" } },
+  fuzz: { file: "test/fuzz", does: "100,000 requests drawn from the contracts", testEnv: { TEST_RUNS_FACTOR: "200" } },
   poison: { file: "test/poison.test.ts", does: "a row that ends workers is set aside", testEnv: { TEST_POISON: "1" } },
 };
 

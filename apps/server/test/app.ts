@@ -6,6 +6,7 @@ import type { Ids } from "../src/ids.ts";
 import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { type IssuedKey, type IssueInput, issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
+import { secrets } from "./built-app.ts";
 import { closeApp } from "./close-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { findUndeclaredAnswers } from "./declared-answers.ts";
@@ -43,10 +44,7 @@ export async function startTestApp(): Promise<TestApp> {
     clock,
     ids,
     logger,
-    secrets: {
-      cursorKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
-      webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }],
-    },
+    secrets,
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
     // A directory that does not exist, because most tests need no files.

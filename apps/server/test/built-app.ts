@@ -14,8 +14,11 @@ export interface BuiltApp {
   close(): Promise<void>;
 }
 
-/** The key that encrypts cursors in tests. */
-const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
+/** The keys of all apps of tests. `cursorKeys` encrypt cursors, `webhookKeys` the secrets of webhooks. */
+export const secrets = {
+  cursorKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
+  webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }],
+} as const;
 
 /** Builds an app and makes it listen. Its options are those of the test's app except for `changes`. */
 export async function buildAnother(
@@ -32,7 +35,7 @@ export async function buildAnother(
       { level: "info" },
       { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
     ),
-    secrets: { cursorKeys: [cursorKey], webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }] },
+    secrets,
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
     // A directory that does not exist, because most tests need no files.

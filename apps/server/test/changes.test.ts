@@ -92,7 +92,7 @@ describe("a list whose changes are followed", () => {
     const { db, systemId, partnerId } = app;
     for (const { list, mirrored, present } of await followUnderLoad({
       ...{ db, systemId, partnerId, get },
-      changes: randomRuns(30),
+      changes: randomRuns(10),
     })) {
       expect(mirrored, list).toEqual(present);
     }

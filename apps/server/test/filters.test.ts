@@ -183,7 +183,7 @@ function checkAgainst<Row extends { readonly id: string }>(
         expect(await walkByPage(app, url, limit)).toEqual(expected);
       }
     }),
-    { numRuns: randomRuns(35) },
+    { numRuns: randomRuns(15) },
   );
 }
 

@@ -107,6 +107,8 @@ export interface FollowOptions {
   readonly ask?: () => Ask;
   /** Awaited after the lists are filled and before anything changes. */
   readonly ready?: () => Promise<unknown>;
+  /** Each writer goes on with more changes until this is true. */
+  readonly isEnough?: () => Promise<boolean>;
 }
 
 /**
@@ -116,6 +118,7 @@ export interface FollowOptions {
  */
 export async function followUnderLoad(options: FollowOptions) {
   const { db, systemId, partnerId, get, changes, ask = () => byCheckpoint } = options;
+  const { isEnough = () => Promise.resolve(true) } = options;
   for (const text of fills)
     await db.query(statement("", text), text.includes("$2") ? [systemId, partnerId] : [systemId]);
   await options.ready?.();
@@ -134,7 +137,7 @@ export async function followUnderLoad(options: FollowOptions) {
     }
   })();
   const write = async (writer: number) => {
-    for (let n = 0; n < changes; n++) {
+    for (let n = 0; n < changes || !(await isEnough()); n++) {
       const list = lists[(writer + n) % lists.length] ?? "bikes";
       const clockDifference = ((n % 3) - 1) * HOUR_MS;
       await db.transaction(async (tx) => {

@@ -126,7 +126,7 @@ describe.each(lists)("the list of $list", ({ list, make, order, field }) => {
           expect(new Set(ids).intersection(staying)).toEqual(staying);
         },
       ),
-      { numRuns: randomRuns(10) },
+      { numRuns: randomRuns(5) },
     );
   });
 
@@ -156,7 +156,7 @@ describe.each(lists)("the list of $list", ({ list, make, order, field }) => {
           }
         },
       ),
-      { numRuns: randomRuns(10) },
+      { numRuns: randomRuns(5) },
     );
   });
 

@@ -1,4 +1,5 @@
 import { type Bike, bike, type Ride, ride, type Station, station } from "@bikeshare/contract";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -170,7 +171,7 @@ describe.each(lists)("the JSON of $list", ({ list, any, schema }) => {
         await write.update(list, kept, changes);
         await expectJson({ id: kept, ...changes });
       }),
-      { numRuns: 60 },
+      { numRuns: randomRuns(25) },
     );
   });
 
@@ -192,7 +193,7 @@ describe.each(lists)("the JSON of $list", ({ list, any, schema }) => {
           );
         },
       ),
-      { numRuns: 20 },
+      { numRuns: randomRuns(8) },
     );
   });
 });

@@ -296,7 +296,7 @@ it("no way into an account gives a session a right that neither its opener prove
       if (!isVouched && !isAtProvider) expect(await ownerGetsIn(world), world.log.join("\n")).toBe(true);
     }),
     {
-      numRuns: randomRuns(25),
+      numRuns: randomRuns(10),
       seed: 1,
       examples: [
         squattedUntil(

@@ -541,7 +541,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         fc.asyncProperty(anyQuery, async (path) => {
           await ask({ path });
         }),
-        { numRuns: randomRuns(120), seed: 1 },
+        { numRuns: randomRuns(50), seed: 1 },
       );
     });
 
@@ -552,7 +552,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
           if (status === 201) advance(31 * 60_000);
           await both(({ harness }) => harness.processDueWork());
         }),
-        { numRuns: randomRuns(60), seed: 1 },
+        { numRuns: randomRuns(25), seed: 1 },
       );
     });
   });

@@ -13,6 +13,7 @@ import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { copyTestDatabase, createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { expectOfficial } from "../../test/mds/official-schemas.ts";
 import { upsertStations } from "../city/fleet/station-commands.ts";
+import { sumWholePast } from "../city/history/sums.ts";
 import { checkInvariants } from "../health/check/service.ts";
 import { keysOf } from "../partners/keys/service.ts";
 import { statement } from "../storage/db/statement.ts";
@@ -60,6 +61,9 @@ beforeAll(async () => {
       status: await first.stop(),
     },
   };
+  // Sums the past once. Otherwise each `start` on a copy would do it again.
+  const context = { db: database.db, clock: Date.now, monotonic: () => performance.now() };
+  await sumWholePast(context, database.systemId, new AbortController().signal);
   await database.db.close();
 }, 600_000);
 afterEach(async () => {

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -107,7 +108,7 @@ describe("the sequencer", () => {
           await harness.db.query(countsFromEvents, [harness.systemId]),
         );
       }),
-      { numRuns: 12 },
+      { numRuns: randomRuns(6) },
     );
   });
 

@@ -1,4 +1,5 @@
 import { type EventName, eventNames } from "@bikeshare/contract";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -82,7 +83,7 @@ describe("the list of events", () => {
         }
         expect(seen).toEqual(expected);
       }),
-      { numRuns: 60 },
+      { numRuns: randomRuns(25) },
     );
   });
 
@@ -100,7 +101,7 @@ describe("the list of events", () => {
         }
         expect(seen).toEqual(expected);
       }),
-      { numRuns: 60 },
+      { numRuns: randomRuns(25) },
     );
   });
 

@@ -6,9 +6,11 @@ import { createSystem } from "../../src/city/systems/service.ts";
 import { checkInvariants } from "../../src/health/check/service.ts";
 import { NetworkList } from "../../src/outbound/addresses/address-guard.ts";
 import { statement } from "../../src/storage/db/statement.ts";
+import { rotateSecret } from "../../src/webhooks/endpoints/endpoint-secrets.ts";
+import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { parsePorts } from "../../src/webhooks/rules/receiver-url.ts";
 import { startTestApp, type TestApp } from "../app.ts";
-import { buildAnother, type BuiltApp } from "../built-app.ts";
+import { buildAnother, type BuiltApp, keyContext, secrets } from "../built-app.ts";
 import { sampleId } from "../endpoints.ts";
 import { addPartners } from "../partners.ts";
 import { signIn } from "../sign-in.ts";
@@ -58,6 +60,9 @@ export async function openFuzzWorld(): Promise<FuzzWorld> {
   await createSystem(db, OTHER_SYSTEM, "Elsewhere", clock());
   await addPartners(db, systemId, [OTHER_PARTNER, SUSPENDED_PARTNER]);
   await fillSystem(app);
+  // Gives the sample's webhook a secret, which every webhook has that the service has made.
+  const cipher = createSecretCipher(() => secrets.webhookKeys);
+  await rotateSecret({ ...keyContext(app), cipher }, { systemId, partnerId: app.partnerId, overlap: 0 });
   const routes = new Map<string, { route: AppRoute; params: Record<string, string> }>();
   const pages = await mkdtemp(join(tmpdir(), "bikeshare-fuzz-"));
   await writeFile(join(pages, "index.html"), "<!doctype html><title>Dashboard</title>");

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Asked, problemsOf } from "./answer-rules.ts";
@@ -9,14 +10,12 @@ import { collectIds } from "./seen-ids.ts";
 
 /*
  * Requests to every endpoint, drawn from the contract: valid, nearly valid and hostile, from every kind of caller. A failure
- * prints the smallest request that still fails, and the seed. `pnpm bench fuzz` sends a hundred thousand; FUZZ_REQUESTS and
- * FUZZ_SEED change how many and which.
+ * prints the smallest request that still fails, and the seed. `pnpm bench fuzz` sends a hundred thousand.
  */
 
-const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 1_000);
+const REQUESTS = randomRuns(500);
 /** Whether the test prints its progress. */
 const isLong = REQUESTS > 1_000;
-const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_122);
 /** Most milliseconds that a response may take. On a busy machine a third of a second is usual. */
 const MAX_ANSWER_MS = 20_000;
 
@@ -42,7 +41,7 @@ it("answers whatever is sent as the contract says, to whoever it may, and never 
       throw new Error(`${problems.join("; ")}\n${bytesOf(request, {}).toString("latin1", 0, 2_000)}`);
     if (++sent % 10_000 === 0 && isLong) process.stdout.write(`${sent} requests answered as they should be\n`);
   });
-  await fc.assert(property, { numRuns: REQUESTS, seed: SEED, endOnFailure: false });
+  await fc.assert(property, { numRuns: REQUESTS, endOnFailure: false });
   // Ignores log lines with `peer`: the service logs an error about forwarded requests, because they point to a wrong
   // configuration.
   const failed = world.service.logged.filter(({ level, peer }) => Number(level) >= 50 && peer === undefined);
@@ -101,7 +100,7 @@ function report(): void {
   if (!isLong) return;
   const counts = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
   process.stdout.write(
-    `${REQUESTS} requests with seed ${SEED}: ${counts.join(", ")}; ${reachedEndpoints.size} endpoints answered with success; ` +
+    `${REQUESTS} requests with seed ${fc.readConfigureGlobal().seed}: ${counts.join(", ")}; ${reachedEndpoints.size} endpoints answered with success; ` +
       `the slowest took ${Math.round(slowest.ms)} ms: ${slowest.request}\n`,
   );
 }

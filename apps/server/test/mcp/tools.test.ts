@@ -270,7 +270,7 @@ it("no arguments make an internal error, and an unknown one is named", async () 
       const { error, message } = JSON.parse(called.text) as { error: string; message: string };
       expect(["internal", "unavailable", "method_not_allowed"], `${name} ${message}`).not.toContain(error);
     }),
-    { numRuns: randomRuns(300) },
+    { numRuns: randomRuns(120) },
   );
   const failures = app.logged.filter(({ msg }) => msg === "request failed");
   expect(failures).toEqual([]);

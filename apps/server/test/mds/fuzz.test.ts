@@ -82,7 +82,7 @@ it.each(routes.map((route) => [route.path, route] as const))(
         if (isItsOwn) expect([...declared, 404]).toContain(response.status);
         if (response.status >= 400 && method === "GET" && target.startsWith("/mds/")) mdsError.parse(JSON.parse(text));
       }),
-      { numRuns: randomRuns(40) },
+      { numRuns: randomRuns(16) },
     );
   },
   600_000,

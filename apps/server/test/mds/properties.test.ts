@@ -28,8 +28,8 @@ import { expectOfficial } from "./official-schemas.ts";
 import { expectMdsLogs } from "./specification.ts";
 import { expectSoundLogs, vehicleLogs } from "./vehicle-logs.ts";
 
-/** The number of random operations: 10,000 if TEST_RUNS_FACTOR is 10. */
-const OPERATIONS = randomRuns(1_000);
+/** The number of random operations: 4,000 if TEST_RUNS_FACTOR is 10. */
+const OPERATIONS = randomRuns(400);
 const HOUR = 3_600_000;
 
 const countCompleted = statement(

@@ -200,12 +200,13 @@ it("lists are followed without a loss, though the replica knows nothing of the t
     before = await readsOnReplica();
   };
   try {
-    const options = { db, systemId: "main", partnerId: partner.id, get, ready, changes: randomRuns(12) };
+    // A busy machine leaves the replica's lists out again, so the writers go on until it has served one.
+    const isEnough = async () => (await readsOnReplica()) > before;
+    const options = { db, systemId: "main", partnerId: partner.id, get, ready, isEnough, changes: randomRuns(8) };
     for (const { list, mirrored, present } of await followUnderLoad(options)) expect(mirrored, list).toEqual(present);
   } finally {
     await db.close();
   }
-  expect(await readsOnReplica()).toBeGreaterThan(before);
 });
 
 it(

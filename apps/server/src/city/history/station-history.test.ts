@@ -110,7 +110,7 @@ describe("a series of snapshots", () => {
   it("is shown as it was at any instant", async () => {
     const [first] = seen;
     const end = (seen.at(-1)?.at ?? 0) + 3_600_000;
-    for (let n = 0; n < randomRuns(60); n++) {
+    for (let n = 0; n < randomRuns(25); n++) {
       // Half of the instants are those of a snapshot, or a millisecond before.
       const some = seen[random(seen.length)]?.at ?? 0;
       const instant = n % 2 === 0 ? some - (n % 4) / 2 : (first?.at ?? 0) + random(end - (first?.at ?? 0));

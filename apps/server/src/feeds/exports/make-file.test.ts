@@ -200,7 +200,7 @@ describe("a coarse export", () => {
         const frequent = [...pairs.values()].filter(({ length }) => length >= MIN_FLOW_RIDES).flat().length;
         expect(csv.rows - (csv.merged ?? 0)).toBe(frequent);
       }),
-      { numRuns: randomRuns(8) },
+      { numRuns: randomRuns(4) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gbfsVersions } from "@bikeshare/contract";
 import type { FeedFinding } from "@bikeshare/contract/console";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { officialErrors } from "../../../test/gbfs-check/official-rules.ts";
@@ -68,7 +69,7 @@ describe.skipIf(!schemasAreHere)(`the official schemas${unlessHere}`, () => {
         fc.array(mutation, { minLength: 1, maxLength: 3 }),
         (set, version, mutations) => compare(mutated(set, version, mutations)),
       ),
-      { numRuns: Number(process.env["RUNS"] ?? 300) },
+      { numRuns: randomRuns(120) },
     );
   });
 

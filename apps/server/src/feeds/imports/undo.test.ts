@@ -1,5 +1,5 @@
 import { ServiceError } from "@bikeshare/rules";
-import { createTestIds } from "@bikeshare/test-kit";
+import { createTestIds, randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -286,7 +286,7 @@ describe("imports and undos in any order", () => {
         expect(stations.map(({ id }) => id)).toEqual([...new Set(named)].toSorted());
         await city.expectSound();
       }),
-      { numRuns: 12 },
+      { numRuns: randomRuns(5) },
     );
   }, 60_000);
 });

@@ -119,7 +119,7 @@ describe("importTrips", () => {
           }
         },
       ),
-      { numRuns: randomRuns(25) },
+      { numRuns: randomRuns(10) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
@@ -120,9 +121,9 @@ it("gives what the database gives, whatever was written, removed or deleted with
         }
       },
     ),
-    { seed: 1, numRuns: 40 },
+    { numRuns: randomRuns(15) },
   );
-  expect(remembered).toBeGreaterThan(100);
+  expect(remembered).toBeGreaterThan(50);
 });
 
 it("shows what a transaction wrote that was open for long, once it is committed", async () => {

@@ -8,7 +8,7 @@ import { openDatabase } from "../../storage/db/database.ts";
 
 const HOUR = 3_600_000;
 /** Milliseconds for which random lives run, as many as fit. Another test runs the rules alone many thousands of times. */
-const RUN_TIME_MS = randomRuns(3_000);
+const RUN_TIME_MS = randomRuns(1_000);
 /**
  * Seeds of the series of lives that run at the same time, each on its own database. More series would only wait for each
  * other.

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodesOf, type PlanNode, rowsSeenBy } from "../../../test/plan-nodes.ts";
@@ -187,7 +188,7 @@ describe("a search in the delivery log", () => {
           expect(await walk({}, 50, other)).toHaveLength(all.length);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: randomRuns(10) },
     );
   });
 
@@ -259,7 +260,7 @@ describe("the deliveries of several endpoints", () => {
           expect(new Set(walked).size).toBe(walked.length);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: randomRuns(10) },
     );
   });
 
