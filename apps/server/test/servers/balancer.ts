@@ -53,8 +53,10 @@ export async function startBalancer(): Promise<Balancer> {
         response.destroy();
         return;
       }
-      // Removes the header `Connection`, which is meant for the balancer, not for its client.
+      // Removes headers that are meant for the balancer, not for its client. With the process's `Keep-Alive` the client would
+      // use connections that the balancer has closed.
       delete response.headers.connection;
+      delete response.headers["keep-alive"];
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       // If the process ends in the middle of its response, the client's response is cut off too.
       pipeline(response, outgoing, () => undefined);
