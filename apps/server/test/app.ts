@@ -6,10 +6,15 @@ import type { Ids } from "../src/ids.ts";
 import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { type IssuedKey, type IssueInput, issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
-import { secrets } from "./built-app.ts";
 import { closeApp } from "./close-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { findUndeclaredAnswers } from "./declared-answers.ts";
+
+/** The keys of all apps of tests. `cursorKeys` encrypt cursors, `webhookKeys` the secrets of webhooks. */
+export const secrets = {
+  cursorKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
+  webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }],
+} as const;
 
 /** A running service on a separate database, with one partner. */
 export interface TestApp extends TestDatabase {

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { type App, type AppOptions, buildApp } from "../src/app.ts";
 import type { ActorContext } from "../src/command-context.ts";
 import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
-import type { TestApp } from "./app.ts";
+import { secrets, type TestApp } from "./app.ts";
 import { closeApp } from "./close-app.ts";
 
 /** A second app on the database of a test's app. It stands for another process. */
@@ -13,12 +13,6 @@ export interface BuiltApp {
   readonly logged: readonly Record<string, unknown>[];
   close(): Promise<void>;
 }
-
-/** The keys of all apps of tests. `cursorKeys` encrypt cursors, `webhookKeys` the secrets of webhooks. */
-export const secrets = {
-  cursorKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
-  webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }],
-} as const;
 
 /** Builds an app and makes it listen. Its options are those of the test's app except for `changes`. */
 export async function buildAnother(

@@ -11,7 +11,7 @@ import { expireOverdueReservations } from "./reservations/expire-overdue.ts";
 
 const eventsSeen = statement(
   "test.eventsSeen",
-  "select name as event, count(*) as n from events where system_id = $1 group by name order by name",
+  "select distinct name as event from events where system_id = $1 order by name",
 );
 
 const ofThresholds: readonly string[] = ["station.below_threshold", "station.back_to_normal"];
@@ -102,7 +102,7 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
         await harness.expectSound();
       }
     }),
-    { numRuns: randomRuns(20) },
+    { numRuns: randomRuns(30) },
   );
   const sequencer = createSequencer({
     db: harness.db,
@@ -116,9 +116,8 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
   await expectSoundLogs(harness.db, harness.systemId);
   // Every event that the commands can cause has occurred. Events of thresholds are not among them: they need time and an
   // endpoint with thresholds.
-  const seen = await harness.db.query<{ event: string; n: number }>(eventsSeen, [harness.systemId]);
+  const seen = await harness.db.query<{ event: string }>(eventsSeen, [harness.systemId]);
   expect(seen.map(({ event }) => event)).toEqual(caused.toSorted());
-  expect(seen.filter(({ n }) => n < 3)).toEqual([]);
 });
 
 /** Accepts a ServiceError as a result. Any other error fails the test. */

@@ -206,17 +206,19 @@ export const ALL_LOOKS: readonly Look[] = [...LOOKS, ["phone", "dark"]];
 
 /**
  * Checks a page in some looks and at a zoom of 200 %: nothing is wider than the window, no list scrolls inside the page, and
- * axe (an accessibility checker) finds nothing. With `TEST_SCREENSHOTS=1`, takes screenshots on desktop and phone in both
- * themes.
+ * axe (an accessibility checker) finds nothing by the rules of the look, or by all rules in `ALL_LOOKS`. With
+ * `TEST_SCREENSHOTS=1`, takes screenshots on desktop and phone in both themes.
  */
 export async function inspect(page: Page, name: string, looks = LOOKS): Promise<void> {
   if (TAKES_SCREENSHOTS) await takeScreenshots(page, name);
-  for (const [device, theme] of looks) {
+  for (const look of looks) {
+    const [device, theme] = look;
     await page.setViewportSize(DEVICES[device]);
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
     // Further down, any control may stand right below the navigation, which sticks to the top on a phone.
     await page.evaluate(() => scrollTo(0, 0));
-    expect.soft(await violations(page, RULES[theme]), `axe on ${name}, ${device}, ${theme}`).toEqual([]);
+    const rules = looks === ALL_LOOKS ? ALL_RULES : rulesOf(look);
+    expect.soft(await violations(page, rules), `axe on ${name}, ${device}, ${theme}`).toEqual([]);
     await expectOneScroll(page, `${name} on a ${device}`);
   }
   await page.setViewportSize(ZOOMED);
@@ -249,14 +251,20 @@ async function expectOneScroll(page: Page, name: string): Promise<void> {
   expect.soft(lists, `lists that scroll within ${name}`).toEqual([]);
 }
 
+/** The rules of WCAG 2.2 AA and axe's best practices. */
+const ALL_RULES: axe.RunOnly = {
+  type: "tag",
+  values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+};
+
 /**
- * The light theme is checked by the rules of WCAG 2.2 AA and axe's best practices. The dark theme is checked for contrast
- * only, because a theme changes nothing but colours.
+ * Returns the rules for a page in a look. A theme changes nothing but colours, and a narrow window nothing but sizes: the
+ * components that look different on a phone are on the page of all components, which is checked by all rules in all looks.
  */
-const RULES = {
-  light: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
-  dark: { type: "rule", values: ["color-contrast"] },
-} as const satisfies Readonly<Record<(typeof THEMES)[number], axe.RunOnly>>;
+function rulesOf([device, theme]: Look): axe.RunOnly {
+  if (theme === "dark") return { type: "rule", values: ["color-contrast"] };
+  return device === "phone" ? { type: "rule", values: ["target-size", "scrollable-region-focusable"] } : ALL_RULES;
+}
 
 /** Returns the violations that axe finds on a page. */
 async function violations(page: Page, runOnly: axe.RunOnly): Promise<readonly string[]> {
