@@ -44,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await chmod(directory, 0o711);
   const own =
     given === undefined
-      ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined, isDurable: false })
+      ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined, isDurable: false, hasSocket: true })
       : undefined;
   const serverUrl = given ?? own?.connectionString ?? "";
   const templateDatabase = `bikeshare_template_${randomBytes(8).toString("hex")}`;

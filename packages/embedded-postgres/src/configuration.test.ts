@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fixedSettings, renderSettings } from "./configuration.ts";
+import { canHaveSocket, fixedSettings, renderSettings } from "./configuration.ts";
 
 const GiB = 1024 ** 3;
 
@@ -16,7 +16,17 @@ it.each([
   [true, "on"],
   [false, "off"],
 ])("waits for the disk where rows must survive a power cut (%s), and only there", (isDurable, value) => {
-  const settings = fixedSettings(5432, isDurable, "/data");
+  const settings = fixedSettings(5432, isDurable);
   for (const name of ["fsync", "full_page_writes", "synchronous_commit"])
     expect(settings).toContain(`${name}=${value}`);
+});
+
+it.each([
+  ["/dev/shm/tests/postgresql/data", true],
+  [`/${"d".repeat(87)}`, true],
+  [`/${"d".repeat(88)}`, false],
+  ["/tmp/one, two", false],
+  ["/tmp/it's", false],
+])("makes a Unix socket in %s only where it can: %s", (directory, expected) => {
+  expect(canHaveSocket(directory, 20_000)).toBe(expected);
 });

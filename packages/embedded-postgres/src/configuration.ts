@@ -73,7 +73,7 @@ export function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Returns the URL of the service's own database. @param socketDirectory of `socketDirectoryOf` */
+/** Returns the URL of the service's own database. @param socketDirectory that of a Unix socket; left out: it uses TCP */
 export function connectionStringOf({ port, password }: Connection, socketDirectory?: string): string {
   const host = socketDirectory === undefined ? "" : `?host=${socketDirectory}`;
   return `postgresql://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}${host}`;
@@ -82,14 +82,10 @@ export function connectionStringOf({ port, password }: Connection, socketDirecto
 /** Most bytes of the path of a Unix socket. macOS takes the fewest. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/**
- * Returns the directory of the Unix socket of a test's database, through which a short query takes a quarter less processor
- * time than through TCP. Undefined: its path would be too long, or has characters that must be quoted.
- * @param data PostgreSQL's data directory
- */
-export function socketDirectoryOf(data: string, port: number): string | undefined {
-  const path = join(data, `.s.PGSQL.${port}`);
-  return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES && /^[\w./-]+$/.test(path) ? data : undefined;
+/** Tells whether a Unix socket can be in a directory: its path is short enough, and has no characters that must be quoted. */
+export function canHaveSocket(directory: string, port: number): boolean {
+  const path = join(directory, `.s.PGSQL.${port}`);
+  return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES && /^[\w./-]+$/.test(path);
 }
 
 /** Runs statements in the service's database as the superuser. */
@@ -228,15 +224,14 @@ const NOT_DURABLE = {
 /**
  * Returns the settings that the configuration files must not change, as arguments of the command line, which overrides the
  * files.
- * @param data PostgreSQL's data directory
+ * @param socketDirectory the directory of the Unix socket; left out: there is none
  */
-export function fixedSettings(port: number, isDurable: boolean, data: string): string[] {
+export function fixedSettings(port: number, isDurable: boolean, socketDirectory = ""): string[] {
   const settings = {
     port: String(port),
     listen_addresses: "127.0.0.1",
-    // No Unix socket, because its directory would be one more place to protect.
-    unix_socket_directories: "",
-    ...(isDurable ? DURABLE : { ...NOT_DURABLE, unix_socket_directories: socketDirectoryOf(data, port) ?? "" }),
+    unix_socket_directories: socketDirectory,
+    ...(isDurable ? DURABLE : NOT_DURABLE),
   };
   return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }

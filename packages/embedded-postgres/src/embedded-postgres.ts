@@ -10,7 +10,6 @@ import {
   isPassing,
   readConnection,
   runAsSuperuser,
-  socketDirectoryOf,
 } from "./configuration.ts";
 import {
   ensureDataDir,
@@ -23,7 +22,7 @@ import {
 import type { LogEvent } from "./events.ts";
 import { isRoot } from "./operating-system.ts";
 import { findFullDisk, type Postmaster } from "./postmaster.ts";
-import { type Cluster, ensureRunning, stop } from "./server.ts";
+import { type Cluster, ensureRunning, socketDirectoryOf, stop } from "./server.ts";
 import { supervise, type Supervisor, watchForSurvivor } from "./supervisor.ts";
 
 export type EmbeddedPostgresOptions = {
@@ -39,11 +38,13 @@ export type EmbeddedPostgresOptions = {
   accounts?: readonly string[];
   /** Seconds for which PostgreSQL keeps running after this process was killed, for a new process to join. Default 15. */
   survivorSeconds?: number;
-  /**
-   * False for the database of a test: writes do not wait for the disk, a power cut may destroy it, and it is reached through
-   * a Unix socket where possible. Default true.
-   */
+  /** False for the database of a test: writes do not wait for the disk, and a power cut may destroy it. Default true. */
   isDurable?: boolean;
+  /**
+   * True for the database of a test: where possible it is reached through a Unix socket in its data directory, which takes a
+   * quarter less processor time for a short query than TCP. Not every file system has sockets. Default false.
+   */
+  hasSocket?: boolean;
 };
 
 export type EmbeddedPostgres = {
@@ -135,11 +136,10 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
   try {
     const { running, connection } = await runWithDatabase(cluster, isFirst);
     const supervisor = supervise(cluster, running, mutex);
-    const sockets = cluster.isDurable ? undefined : socketDirectoryOf(dataOf(cluster.home), connection.port);
     let closing: Promise<void> | undefined;
     const close = () => (closing ??= closeOnce(membership, supervisor).finally(() => watch.end()));
     return {
-      connectionString: connectionStringOf(connection, sockets),
+      connectionString: connectionStringOf(connection, socketDirectoryOf(cluster, connection.port)),
       asSuperuser: (statements) => runAsSuperuser(connection, statements),
       restartedCount: supervisor.restartedCount,
       findFullDisk: async () => {
@@ -156,7 +156,8 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
 
 /** Finds the cluster of `dataDir` or creates it, and finds programs that can run it. */
 async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions): Promise<Cluster> {
-  const { log, systemDirectory = "/var/lib/bikeshare", accounts = ["postgres", "nobody"], isDurable = true } = options;
+  const { log, systemDirectory = "/var/lib/bikeshare", accounts = ["postgres", "nobody"] } = options;
+  const { isDurable = true, hasSocket = false } = options;
   const home = await findHome(dataDir, { systemDirectory, accounts });
   const native = await findNative();
   // Binaries may be copied to the temporary directory, because they can be copied again. The database is never there.
@@ -169,7 +170,7 @@ async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions)
   }
   await home.confirm();
   await assertSameMajorVersion(home.directory, native.version);
-  return { home: home.directory, binaries, account: home.account, isDurable, log };
+  return { home: home.directory, binaries, account: home.account, isDurable, hasSocket, log };
 }
 
 /** Starts PostgreSQL and logs in. If PostgreSQL dies in between, starts it again: the supervisor does not run yet. */

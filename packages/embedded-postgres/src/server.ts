@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { program } from "./binaries.ts";
 import { dataOf } from "./cluster.ts";
 import {
+  canHaveSocket,
   findFreePort,
   fixedSettings,
   isFree,
@@ -37,6 +38,7 @@ export type Cluster = {
   binaries: string;
   account: Account | undefined;
   isDurable: boolean;
+  hasSocket: boolean;
   log: LogEvent;
 };
 
@@ -78,8 +80,14 @@ export async function ensureRunning(
   }
 }
 
+/** Returns the directory of PostgreSQL's Unix socket; undefined: it has none. */
+export function socketDirectoryOf({ home, hasSocket }: Cluster, port: number): string | undefined {
+  const data = dataOf(home);
+  return hasSocket && canHaveSocket(data, port) ? data : undefined;
+}
+
 /** Stops PostgreSQL by a fast shutdown. If this takes too long, by an immediate one: then the next start must recover. */
-export async function stop(cluster: Omit<Cluster, "isDurable">): Promise<void> {
+export async function stop(cluster: Omit<Cluster, "isDurable" | "hasSocket">): Promise<void> {
   const running = await findPostmaster(dataOf(cluster.home));
   if (!running) return;
   // A fast shutdown writes a checkpoint of up to 4 GB, which may take longer than this. Neither an immediate shutdown nor the
@@ -150,7 +158,7 @@ async function start(
     // Detached, because Ctrl-C in this terminal must not reach PostgreSQL, and other processes may use it after we end.
     const child = spawn(
       program(cluster.binaries, "postgres"),
-      ["-D", data, ...fixedSettings(port, cluster.isDurable, data)],
+      ["-D", data, ...fixedSettings(port, cluster.isDurable, socketDirectoryOf(cluster, port))],
       {
         ...cluster.account,
         cwd: "/",

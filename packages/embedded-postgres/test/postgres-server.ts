@@ -95,7 +95,7 @@ async function startPostgres(server: {
   // A killed server leaves its pid file, and its pid may belong to another process by now.
   await rm(join(data, "postmaster.pid"), { force: true });
   const output = await open(logFile, "w");
-  const child = spawn(program(binaries, "postgres"), ["-D", data, ...fixedSettings(port, true, data)], {
+  const child = spawn(program(binaries, "postgres"), ["-D", data, ...fixedSettings(port, true)], {
     ...account,
     cwd: "/",
     env: { LC_ALL: "C", TZ: "UTC" },
