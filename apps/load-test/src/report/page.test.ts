@@ -1,4 +1,5 @@
 import type { RunResult } from "@bikeshare/load";
+import { anyText } from "@bikeshare/test-kit/text";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { resultOf, secondOf } from "../../test/results.ts";
@@ -44,7 +45,7 @@ function tagsOf(page: string): string[] {
 it("whatever a service answers is text in the page, never markup", () => {
   const plain = tagsOf(reportPage(resultWith("plain"), resultWith("plain")));
   const hostile = fc.oneof(
-    fc.string({ unit: "binary" }),
+    anyText(),
     fc.constantFrom(
       "<script>alert(1)</script>",
       '"><img src=x onerror=alert(1)>',

@@ -1,3 +1,4 @@
+import { anyText } from "@bikeshare/test-kit/text";
 import fc from "fast-check";
 
 /** Names of properties that every JavaScript object has. */
@@ -48,7 +49,7 @@ export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
     "0000-00-00T00:00:00Z",
     ...PROTOTYPE_NAMES,
   ),
-  fc.string({ unit: "binary", maxLength: 12 }),
+  anyText({ maxLength: 12 }),
 );
 
 /** Draws valid JSON, as text, that no endpoint expects. */

@@ -1,3 +1,4 @@
+import { anyText } from "@bikeshare/test-kit/text";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
@@ -16,7 +17,7 @@ const time = {
   max: new Date("2284-12-31T23:59:59.999Z"),
   noInvalidDate: true,
 };
-const text = fc.string({ unit: "binary" }).filter((value) => !value.includes("\u0000"));
+const text = anyText().filter((value) => !value.includes("\u0000"));
 
 /** Sends an array to PostgreSQL and reads its elements back. */
 async function send<Value>({ type, encode }: ColumnType<Value>, values: readonly Value[]): Promise<unknown[]> {
