@@ -1,6 +1,10 @@
 import { afterEach, expect, it, vi } from "vitest";
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  // Other test files share the modules, which must not stay as they are in a frame.
+  vi.resetModules();
+});
 
 it("a frame of the operator's portal has a partner's pages alone, and none that its session may not open", async () => {
   vi.stubGlobal("location", new URL(`https://bikes.example.com${import.meta.env.BASE_URL}embedded/`));
