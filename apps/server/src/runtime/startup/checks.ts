@@ -68,10 +68,13 @@ function adviceFor(error: unknown, url: URL): string | undefined {
   );
 }
 
-/** Returns where a URL leads: `db.example.com:5432`, or the path of a Unix socket, whose directory is the parameter `host`. */
+/**
+ * Returns where a URL leads: `db.example.com:5432`, or the path of a Unix socket. The socket's directory is the parameter
+ * `host`, or stands in place of the host, with `%2F` for each slash.
+ */
 function placeOf(url: URL): string {
-  const directory = url.searchParams.get("host");
-  if (directory?.startsWith("/") === true) return `${directory}/.s.PGSQL.${url.port === "" ? 5432 : url.port}`;
+  const host = url.searchParams.get("host") ?? url.hostname.replaceAll(/%2f/gi, "/");
+  if (host.startsWith("/")) return `${host}/.s.PGSQL.${url.port === "" ? 5432 : url.port}`;
   return url.host === "" ? "the local socket" : url.host;
 }
 
@@ -92,6 +95,7 @@ function byCode(names: {
   readonly database: string;
 }): Readonly<Record<string, string>> {
   const { at, user, database } = names;
+  const isSocket = at.startsWith("/");
   const role = user === "" ? "the role" : `the role "${user}"`;
   const unreachable = `nothing listens at ${at}. Start PostgreSQL there, or correct the host and the port.`;
   const login = `${at} refuses ${role}. Correct the user and the password (characters such as @ and / are written %40 and %2F), or allow it in pg_hba.conf.`;
@@ -103,10 +107,8 @@ function byCode(names: {
     ETIMEDOUT: unreachable,
     ENOTFOUND: `there is no host of the name ${at}. Correct the host.`,
     EAI_AGAIN: `the name ${at} cannot be resolved at present. Correct the host, or check the name server.`,
-    ENOENT: at.startsWith("/")
-      ? unreachable
-      : "a file that it names is not there: see sslrootcert, sslcert and sslkey.",
-    EACCES: at.startsWith("/")
+    ENOENT: isSocket ? unreachable : "a file that it names is not there: see sslrootcert, sslcert and sslkey.",
+    EACCES: isSocket
       ? `${at} may not be opened by this account. Correct its permissions, or the host.`
       : "a file that it names may not be read by this account: see sslrootcert, sslcert and sslkey.",
     [sqlState.invalidPassword]: login,
