@@ -255,7 +255,9 @@ async function expectSums(): Promise<void> {
         bike_seconds: bikes,
       };
       if (Object.values(row).some((value) => value > 0)) {
-        wanted.push({ station_id: id, hour: new Date(hour).toISOString(), ...row });
+        // Sums are stored in whole seconds, also those of a state that lasted a millisecond.
+        const rounded = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Math.round(value)]));
+        wanted.push({ station_id: id, hour: new Date(hour).toISOString(), ...rounded });
       }
     }
   }
