@@ -132,3 +132,19 @@ test("plans that do not know the system are kept only where the database is not 
   ]);
   expect(keeping.filter(({ text }) => !text.includes("not ${IS_DISTRIBUTED}"))).toEqual([]);
 });
+
+test("each name of a test's statement has one text, because later tests use the same connections", async () => {
+  const texts = new Map<string, Set<string>>();
+  for (const directory of [SOURCES, import.meta.dirname]) {
+    const files = (await readdir(directory, { recursive: true })).filter((name) => name.endsWith(".ts"));
+    for (const file of files) {
+      const source = await readFile(join(directory, file), "utf8");
+      // A text that does not follow its name is taken for one that no other has.
+      for (const [whole, name, , text] of source.matchAll(/"(test\.\w+)"(?:,\s*(?:text:\s*)?(["`])(.*?)\2)?/gs)) {
+        texts.set(name!, (texts.get(name!) ?? new Set()).add(text ?? `${file}: ${whole}`));
+      }
+    }
+  }
+  expect(texts.size).toBeGreaterThan(50);
+  expect([...texts].filter(([, { size }]) => size > 1).map(([name]) => name)).toEqual([]);
+});

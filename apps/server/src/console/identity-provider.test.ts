@@ -94,7 +94,7 @@ async function joinByLink(email: string): Promise<ConsoleBrowser> {
 async function actionsOn(browser: ConsoleBrowser): Promise<string[]> {
   const { person } = await browser.session();
   const text = "select action from audit_log where subject = $1 order by at, id";
-  const acts = await base.db.query<{ action: string }>({ name: "test.acts", text }, [person.id]);
+  const acts = await base.db.query<{ action: string }>({ name: "test.actsOfPerson", text }, [person.id]);
   return acts.map(({ action }) => action);
 }
 

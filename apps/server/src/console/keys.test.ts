@@ -62,7 +62,7 @@ it("who makes, rotates or revokes a key is in the audit log", async () => {
   await answer(operator, "POST", `${system()}/keys/${id}/revoke`, {});
   const acts = await app.db.query(
     {
-      name: "test.acts",
+      name: "test.actsOnKey",
       text: "select actor, action from audit_log where system_id = $1 and subject = $2 order by id",
     },
     [app.systemId, id],

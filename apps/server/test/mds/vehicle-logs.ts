@@ -14,7 +14,7 @@ const listEvents = statement(
   "select * from vehicle_events where system_id = $1 and event_type <> 'position' order by at, id",
 );
 const listRides = statement(
-  "test.rides",
+  "test.reportedRides",
   "select id, bike_id, status from rides where system_id = $1 and import_id is null",
 );
 const listBikes = statement("test.lastEvents", "select id, last_event from bikes where system_id = $1");

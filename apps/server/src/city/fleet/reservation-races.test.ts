@@ -152,9 +152,9 @@ test.each([1, 7])(
 );
 
 describe("a bike that is locked for a moment", () => {
-  const lock = statement("test.lock", "select id from bikes where system_id = $1 and id = $2 for update");
+  const lock = statement("test.lockBike", "select id from bikes where system_id = $1 and id = $2 for update");
   const waiting = statement(
-    "test.waiting",
+    "test.countWaiting",
     "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   );
   const isWaiting = async () => (await other.query<{ n: number }>(waiting))[0]!.n > 0;

@@ -67,7 +67,7 @@ describe("a key of a partner's own people", () => {
     const { id } = await make();
     expect(await keys()).toMatchObject([{ id, made_by_partner: true, rate_limit: 10, scopes: ["rides:read"] }]);
     const text = "select actor, detail from audit_log where subject = $1";
-    const acts = await database.db.query({ name: "test.acts", text }, [id]);
+    const acts = await database.db.query({ name: "test.actsOnAllowedKey", text }, [id]);
     expect(acts).toMatchObject([{ actor: "person:test", detail: { partner_id: partnerId, made_by_partner: true } }]);
   });
 

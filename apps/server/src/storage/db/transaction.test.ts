@@ -96,7 +96,7 @@ test("a commit that takes too long counts as one of which nobody knows whether i
   const impatient = { pool, notifier: createNotifier(() => Promise.resolve([])), observer: undefined };
   try {
     await db.transaction(async (tx) => {
-      await tx.query(statement("test.lock", "select pg_advisory_xact_lock(1)"));
+      await tx.query(statement("test.lockAll", "select pg_advisory_xact_lock(1)"));
       await expect(inTransaction(impatient, (other) => other.send(insert, [1]))).rejects.toThrow(CommitOutcomeUnknown);
     });
     await until(async () => (await rows()).length === 1);
