@@ -159,14 +159,26 @@ const STATE_OF_CHANGE = `c.bikes, c.reserved, c.disabled, c.docks, ${statusOf("c
 const HOUR = "interval '1 hour'";
 
 /**
+ * SQL: the stretches of consecutive hours (`starts_at`, `ends_at`), in each of which `starts_at` grows as fast as the row
+ * number.
+ * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC)
+ */
+export function runsOf(hours: string): string {
+  return `(
+    select min(starts_at) as starts_at, max(ends_at) as ends_at
+    from (
+      select starts_at, ends_at, starts_at - row_number() over (order by starts_at) * ${HOUR} as run_key from ${hours}) as numbered
+    group by numbered.run_key)`;
+}
+
+/**
  * SQL: the periods within hours in which stations did not change: `hour`, `station_id`, `at`, `until`, `seconds`, `bikes`,
  * `reserved`, `disabled`, `docks`, `status`. There are none for times of which nothing is known.
  *
  * Since its newest change a station has the state in its row. The state at an earlier time is in the newest change
  * until then, which lies in the same month. Consecutive hours are read together, because looking up the first state of
- * each hour takes ten times as long: `run` is such a stretch of hours, in which `starts_at` grows as fast as the row
- * number. A `piece` is the time between two changes in a run, and `cut` its part within one hour. A piece that ends
- * with an hour has no part in the next one, hence the microsecond.
+ * each hour takes ten times as long. A `piece` is the time between two changes in such a run, and `cut` its part within
+ * one hour. A piece that ends with an hour has no part in the next one, hence the microsecond.
  * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC); the last hour may still be going on
  */
 export function stationPieces(hours: string): string {
@@ -176,11 +188,7 @@ export function stationPieces(hours: string): string {
     from (
       select st.id as station_id, known.*,
         lead(known.at, 1, run.ends_at::timestamptz(3)) over (partition by run.starts_at, st.id order by known.at) as until
-      from (
-        select min(starts_at) as starts_at, max(ends_at) as ends_at
-        from (
-          select starts_at, ends_at, starts_at - row_number() over (order by starts_at) * ${HOUR} as run_key from ${hours}) as numbered
-        group by numbered.run_key) as run
+      from ${runsOf(hours)} as run
       cross join stations st
       cross join lateral (
         select greatest(run.starts_at::timestamptz(3), ${SINCE}) as at, ${STATE_OF_STATION}

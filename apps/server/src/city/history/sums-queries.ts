@@ -2,7 +2,7 @@ import type { Queryable, QueryRunner, Transaction } from "../../storage/db/datab
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { stationPieces } from "./changes-sql-fragments.ts";
+import { runsOf, stationPieces } from "./changes-sql-fragments.ts";
 
 // The statements of `sums.ts`, which keeps the sums for summaries and forecasts: rides and states of each station by hour
 // (`station_hours`), rides between pairs of stations by day (`flow_days`, called flows), rides by quarter of an hour
@@ -455,15 +455,16 @@ export async function findFleetNow(db: QueryRunner, systemId: string): Promise<F
 /*
  * Makes samples for times without a live sample, such as those of a replayed feed. Stations come from their recorded
  * changes; a time at which none is known to be online or offline gets no sample. Bikes on rides come from the rides
- * that began within the day before; their number is null when no ride began in that day. These rides are read once for
- * each hour, rather than for each of its twelve samples.
+ * that began within the day before; their number is null when no ride began in that day. These rides are read once
+ * for each run of hours, rather than for each hour.
  */
+const BETWEEN_SAMPLES = "interval '5 minutes'";
 const makeSamples = statement(
   "sums.makeSamples",
   `with ${HOURS},
    instants as materialized (
      select hours.starts_at as hour, each.at from hours
-     cross join generate_series(hours.starts_at, hours.ends_at - interval '1 second', interval '5 minutes') as each (at)
+     cross join generate_series(hours.starts_at, hours.ends_at - interval '1 second', ${BETWEEN_SAMPLES}) as each (at)
      where not exists (
        select from fleet_samples known where known.system_id = $1 and known.at = each.at and known.is_live)),
    pieces as materialized (${stationPieces("hours")}),
@@ -477,21 +478,22 @@ const makeSamples = statement(
      from instants join pieces on pieces.hour = instants.hour and pieces.at <= instants.at and pieces.until > instants.at
      where pieces.status in ('online', 'offline')
      group by instants.at, instants.hour),
-   underway as materialized (
-     select hours.starts_at as hour, r.started_at, r.ended_at
-     from hours join rides r on r.system_id = $1
-       and r.started_at > hours.starts_at - interval '1 day' and r.started_at < hours.ends_at
-     where r.status <> 'cancelled' and (r.ended_at > hours.starts_at or r.ended_at is null)),
+   underway as (
+     select each.at, count(*)::int as n
+     from ${runsOf("hours")} as run
+     join rides r on r.system_id = $1 and r.started_at > run.starts_at - interval '1 day' and r.started_at < run.ends_at
+     cross join generate_series(
+       greatest(run.starts_at, date_bin(${BETWEEN_SAMPLES}, r.started_at + ${BETWEEN_SAMPLES} - interval '1 microsecond', timestamptz 'epoch')),
+       least(run.ends_at, r.ended_at, r.started_at + interval '1 day') - interval '1 microsecond', ${BETWEEN_SAMPLES}) as each (at)
+     where r.status <> 'cancelled' and (r.ended_at > run.starts_at or r.ended_at is null)
+     group by each.at),
    riding as (
      select counted.at,
        case when exists (
          select from rides r
          where r.system_id = $1 and r.started_at > counted.at - interval '1 day' and r.started_at <= counted.at
-           and r.status <> 'cancelled') then count(underway.hour)::int end as n
-     from counted left join underway on underway.hour = counted.hour
-       and underway.started_at > counted.at - interval '1 day' and underway.started_at <= counted.at
-       and (underway.ended_at > counted.at or underway.ended_at is null)
-     group by counted.at),
+           and r.status <> 'cancelled') then coalesce(underway.n, 0) end as n
+     from counted left join underway on underway.at = counted.at),
    written as (${insertSample(
      `select counted.at, available, reserved, riding.n as on_trip, disabled,
         null::int as missing, online, empty, "full", offline
