@@ -120,12 +120,15 @@ describe("a statement is refused that", () => {
   });
 });
 
+/** Returns the TypeScript files in a directory and below it. */
+async function sourcesIn(directory: string) {
+  const names = (await readdir(directory, { recursive: true })).filter((name) => name.endsWith(".ts"));
+  return Promise.all(names.map(async (name) => ({ name, text: await readFile(join(directory, name), "utf8") })));
+}
+
 test("plans that do not know the system are kept only where the database is not distributed", async () => {
-  const files = (await readdir(SOURCES, { recursive: true })).filter((name) => /(?<!\.test)\.ts$/.test(name));
-  const texts = await Promise.all(
-    files.map(async (name) => ({ name, text: await readFile(join(SOURCES, name), "utf8") })),
-  );
-  const keeping = texts.filter(({ text }) => text.includes("force_generic_plan"));
+  const sources = (await sourcesIn(SOURCES)).filter(({ name }) => !name.endsWith(".test.ts"));
+  const keeping = sources.filter(({ text }) => text.includes("force_generic_plan"));
   expect(keeping.map(({ name }) => name).toSorted()).toEqual([
     "storage/db/read-pool.ts",
     "webhooks/log/delivery-queries.ts",
@@ -135,14 +138,11 @@ test("plans that do not know the system are kept only where the database is not 
 
 test("each name of a test's statement has one text, because later tests use the same connections", async () => {
   const texts = new Map<string, Set<string>>();
-  for (const directory of [SOURCES, import.meta.dirname]) {
-    const files = (await readdir(directory, { recursive: true })).filter((name) => name.endsWith(".ts"));
-    for (const file of files) {
-      const source = await readFile(join(directory, file), "utf8");
-      // A text that does not follow its name is taken for one that no other has.
-      for (const [whole, name, , text] of source.matchAll(/"(test\.\w+)"(?:,\s*(?:text:\s*)?(["`])(.*?)\2)?/gs)) {
-        texts.set(name!, (texts.get(name!) ?? new Set()).add(text ?? `${file}: ${whole}`));
-      }
+  const sources = [...(await sourcesIn(SOURCES)), ...(await sourcesIn(import.meta.dirname))];
+  for (const { name: file, text: source } of sources) {
+    // A text that does not follow its name is taken for one that no other has.
+    for (const [whole, name, , text] of source.matchAll(/"(test\.\w+)"(?:,\s*(?:text:\s*)?(["`])(.*?)\2)?/gs)) {
+      texts.set(name!, (texts.get(name!) ?? new Set()).add(text ?? `${file}: ${whole}`));
     }
   }
   expect(texts.size).toBeGreaterThan(50);

@@ -159,8 +159,8 @@ const STATE_OF_CHANGE = `c.bikes, c.reserved, c.disabled, c.docks, ${statusOf("c
 const HOUR = "interval '1 hour'";
 
 /**
- * SQL: the stretches of consecutive hours (`starts_at`, `ends_at`), in each of which `starts_at` grows as fast as the row
- * number.
+ * SQL: a subquery that joins consecutive hours to runs (`starts_at`, `ends_at`). Within a run `starts_at` grows as fast as
+ * the row number.
  * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC)
  */
 export function runsOf(hours: string): string {
@@ -177,7 +177,7 @@ export function runsOf(hours: string): string {
  *
  * Since its newest change a station has the state in its row. The state at an earlier time is in the newest change
  * until then, which lies in the same month. Consecutive hours are read together, because looking up the first state of
- * each hour takes ten times as long. A `piece` is the time between two changes in such a run, and `cut` its part within
+ * each hour takes ten times as long (`runsOf`). A `piece` is the time between two changes in a run, and `cut` its part within
  * one hour. A piece that ends with an hour has no part in the next one, hence the microsecond.
  * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC); the last hour may still be going on
  */

@@ -452,13 +452,15 @@ export async function findFleetNow(db: QueryRunner, systemId: string): Promise<F
   return oneRow(await db.query<FleetNow>(fleetNow, [systemId]));
 }
 
+/** SQL: the time between two samples. */
+const BETWEEN_SAMPLES = "interval '5 minutes'";
+
 /*
  * Makes samples for times without a live sample, such as those of a replayed feed. Stations come from their recorded
  * changes; a time at which none is known to be online or offline gets no sample. Bikes on rides come from the rides
- * that began within the day before; their number is null when no ride began in that day. These rides are read once
- * for each run of hours, rather than for each hour.
+ * that began within the day before; their number is null when no ride began in that day. They are read once for
+ * consecutive hours together, because each of these hours would read nearly the same rides.
  */
-const BETWEEN_SAMPLES = "interval '5 minutes'";
 const makeSamples = statement(
   "sums.makeSamples",
   `with ${HOURS},
@@ -478,7 +480,7 @@ const makeSamples = statement(
      from instants join pieces on pieces.hour = instants.hour and pieces.at <= instants.at and pieces.until > instants.at
      where pieces.status in ('online', 'offline')
      group by instants.at, instants.hour),
-   underway as (
+   underway as materialized (
      select each.at, count(*)::int as n
      from ${runsOf("hours")} as run
      join rides r on r.system_id = $1 and r.started_at > run.starts_at - interval '1 day' and r.started_at < run.ends_at

@@ -312,24 +312,25 @@ test("the hour in which summing begins has samples of the fleet from its start, 
 test("each sample that is made counts the rides under way at its time, a day at most, whichever hours are summed together", async () => {
   const random = createRandom(7);
   const first = harness.clock();
+  const HOUR_MS = 60 * MINUTE_MS;
+  const DAY_MS = 24 * HOUR_MS;
   // Many begin or end exactly at the time of a sample, or a millisecond beside it.
   const instant = (from: number, minutes: number) =>
     from + random.between(0, minutes / 5 - 1) * 5 * MINUTE_MS + random.between(-1, 1);
   const rides = Array.from({ length: 60 }, (_, n) => {
-    const start = instant(first + 60 * MINUTE_MS, 2_400);
+    const start = instant(first + HOUR_MS, 2_400);
     return { id: `r${n}`, bike_id: `b${n}`, start, end: instant(start + 5 * MINUTE_MS, n % 5 === 0 ? 2_000 : 60) };
   });
   // Its day is over in the middle of a summed hour.
-  rides.push({ id: "long", bike_id: "long", start: first + 6.5 * 60 * MINUTE_MS, end: first + 40 * 60 * MINUTE_MS });
-  harness.clock.advance(5 * 24 * 60 * MINUTE_MS);
+  rides.push({ id: "long", bike_id: "long", start: first + 6.5 * HOUR_MS, end: first + 40 * HOUR_MS });
+  harness.clock.advance(5 * DAY_MS);
   const iso = (ms: number) => new Date(ms).toISOString();
   await harness.past(
     ...rides.map(({ start, end, ...ride }) => ({ ...ride, started_at: iso(start), ended_at: iso(end) })),
   );
-  const hours = [1, 2, 3, 9, 20, 21, 30, 31, 32, 33, 60, 90].map((n) => new Date(first + n * 60 * MINUTE_MS));
+  const hours = [1, 2, 3, 9, 20, 21, 30, 31, 32, 33, 60, 90].map((n) => new Date(first + n * HOUR_MS));
   await harness.db.transaction((tx) => makeFleetSamples(tx, "main", hours, new Date(harness.clock())));
 
-  const DAY_MS = 24 * 60 * MINUTE_MS;
   const expected = hours.flatMap((hour) =>
     Array.from({ length: 12 }, (_, n) => {
       const time = hour.getTime() + n * 5 * MINUTE_MS;
