@@ -1,7 +1,7 @@
 import { verify } from "@bikeshare/webhooks";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { inspect, openBrowser } from "./browser.harness.ts";
+import { inspect, navigationLink, openBrowser } from "./browser.harness.ts";
 import { createPartner } from "./partners.ts";
 import { type Received, type Receiver, startReceiver } from "./receiver.ts";
 
@@ -17,7 +17,7 @@ it("an admin who knows the dashboard's address alone is alarmed in a sandbox whe
   const partner = await createPartner(world, "Knows Nobody");
   const { open } = await visitWith(await partner.signIn("admin"));
   const page = await open("/");
-  await page.getByRole("link", { name: "Sandbox", exact: true }).click();
+  await navigationLink(page, "Sandbox").click();
   await page.getByRole("button", { name: "Create sandbox" }).click();
   await page.getByText("40 stations and 300 bikes").waitFor();
   await makeKey(page);
@@ -41,7 +41,7 @@ it("an admin who knows the dashboard's address alone is alarmed in a sandbox whe
 
 /** Makes a key. A webhook gets only events that some key of the partner may read. */
 async function makeKey(page: Page): Promise<void> {
-  await page.getByRole("link", { name: "Keys", exact: true }).click();
+  await navigationLink(page, "Keys").click();
   await page.getByRole("button", { name: "Create key" }).click();
   const dialog = page.getByRole("dialog", { name: "Create a key" });
   await dialog.getByLabel("stations:read", { exact: true }).check();
@@ -53,7 +53,7 @@ async function makeKey(page: Page): Promise<void> {
 
 /** Sets the webhook's address and a threshold for the first station. @returns the name of the station */
 async function setAlarm(page: Page): Promise<string> {
-  await page.getByRole("link", { name: "Webhook", exact: true }).click();
+  await navigationLink(page, "Webhook").click();
   await page.getByRole("textbox", { name: "Address" }).fill(receiver.url);
   await page.getByRole("button", { name: "Add an alarm" }).click();
   const alarm = page.getByRole("group", { name: "Alarm 1" });
@@ -81,7 +81,7 @@ async function showSecret(page: Page): Promise<string> {
 }
 
 async function causeAlarm(page: Page, station: string): Promise<void> {
-  await page.getByRole("link", { name: "Sandbox", exact: true }).click();
+  await navigationLink(page, "Sandbox").click();
   await page.getByRole("tab", { name: "One event" }).click();
   await page.getByLabel("Event", { exact: true }).selectOption("station.below_threshold");
   await page.getByLabel("Station", { exact: true }).selectOption({ label: station });

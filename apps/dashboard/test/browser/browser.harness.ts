@@ -1,6 +1,13 @@
 import { join } from "node:path";
 import axe from "axe-core";
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 import { inviteAsOperator, sharedCookie, type Visited } from "./console-client.ts";
 import { acceptInvitation } from "./world.ts";
@@ -149,6 +156,14 @@ export function openBrowser() {
       return visitor;
     },
   };
+}
+
+/**
+ * Returns the navigation's link to a page. Its name may go on after the title, with the number of problems to look at, which
+ * is read in the background.
+ */
+export function navigationLink(page: Page, title: string): Locator {
+  return page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: new RegExp(`^${title}`) });
 }
 
 /** Sets a filter of a list, by choosing a value or by typing it. */

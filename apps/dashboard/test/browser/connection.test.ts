@@ -1,6 +1,6 @@
 import { findFreePort } from "@bikeshare/test-kit";
 import { it } from "vitest";
-import { openBrowser } from "./browser.harness.ts";
+import { navigationLink, openBrowser } from "./browser.harness.ts";
 import { callAs, callAsOperator } from "./console-client.ts";
 import { createPartner } from "./partners.ts";
 import { startService } from "./service.ts";
@@ -16,13 +16,13 @@ it("a page says that the server is gone, and shows what has happened meanwhile o
   await page.goto(`${first.url}/dashboard/operator/partners`);
   await page.getByRole("link", { name: "Transit App" }).waitFor();
   await first.stop();
-  await page.getByRole("link", { name: "Rides", exact: true }).click();
+  await navigationLink(page, "Rides").click();
   // The page sends a request only once a minute. The click on "Rides" sends one at once.
   await page.getByText("Connection lost").waitFor({ timeout: 50_000 });
   const operator = await callAsOperator(world);
   const body = { name: "Meanwhile Maps", max_reservations: null };
   await operator.partners.create({ params: { system_id: world.systemId }, body });
-  await page.getByRole("link", { name: "Partners", exact: true }).click();
+  await navigationLink(page, "Partners").click();
   await page.getByRole("link", { name: "Transit App" }).waitFor();
 
   const second = await startService(again);

@@ -1,7 +1,7 @@
 import { verify } from "@bikeshare/webhooks";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openBrowser } from "./browser.harness.ts";
+import { navigationLink, openBrowser } from "./browser.harness.ts";
 import { API_POLL, callAs } from "./console-client.ts";
 import { closeStations, createPartner, type TestPartner } from "./partners.ts";
 import { addAuthenticator } from "./passkeys.ts";
@@ -66,7 +66,7 @@ async function signUp(page: Page, link: string): Promise<void> {
   await page.getByRole("button", { name: `Account of ${NAME}` }).click();
   await page.getByRole("button", { name: "Sign out", exact: true }).click();
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-  await page.getByRole("link", { name: "Overview", exact: true }).click();
+  await navigationLink(page, "Overview").click();
 }
 
 async function setWebhook(page: Page): Promise<void> {
@@ -115,7 +115,7 @@ async function rotateSecret(page: Page): Promise<string> {
 
 /** In three clicks: from the overview to a failed delivery and its reason, and to its success. */
 async function resendOne(page: Page): Promise<void> {
-  await page.getByRole("link", { name: "Overview", exact: true }).click();
+  await navigationLink(page, "Overview").click();
   await page.getByText("has answered no delivery with success lately").waitFor();
   await page.evaluate(() => {
     document.documentElement.dataset["clicks"] = "0";
@@ -156,7 +156,7 @@ async function resendNight(
   const memberships = session.memberships.map((membership) => ({ ...membership, time_zone }));
   await page.route("**/console/v1/session", (route) => route.fulfill({ json: { ...session, memberships } }));
   await page.reload();
-  await page.getByRole("link", { name: "Deliveries", exact: true }).click();
+  await navigationLink(page, "Deliveries").click();
   await page.getByRole("button", { name: "Failed last night" }).click();
   await page.getByText("5 deliveries on this page").waitFor();
   await page.getByRole("button", { name: "Resend all that match …" }).click();

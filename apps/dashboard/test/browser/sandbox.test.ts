@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { inspect, openBrowser } from "./browser.harness.ts";
+import { inspect, navigationLink, openBrowser } from "./browser.harness.ts";
 import { callAs } from "./console-client.ts";
 import { createPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
@@ -44,14 +44,14 @@ it("a partner's admin creates a sandbox, plays a scenario in it, and sees on eve
   await page.getByText(/is corrected: it ended at station/).waitFor();
   await page.getByRole("listitem").filter({ hasText: "ride.corrected" }).first().waitFor();
   await inspect(page, "sandbox");
-  await page.getByRole("link", { name: "Webhook", exact: true }).click();
+  await navigationLink(page, "Webhook").click();
   await page.getByRole("heading", { name: "Webhook", level: 1 }).waitFor();
   await page.getByText("Test data. Live data is not affected.").waitFor();
   // A sandbox has its partner's people, who are managed at the partner's own page.
-  expect(await page.getByRole("link", { name: "People", exact: true }).count()).toBe(0);
+  expect(await navigationLink(page, "People").count()).toBe(0);
   await page.getByRole("link", { name: "Switch to live" }).click();
   await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-  await page.getByRole("link", { name: "People", exact: true }).waitFor();
+  await navigationLink(page, "People").waitFor();
   expect(await page.getByText("Test data. Live data is not affected.").count()).toBe(0);
 });
 
