@@ -4,9 +4,9 @@ import { LongestFirst } from "./test/longest-first.ts";
 
 export default mergeConfig(sharedTestConfig("server"), {
   test: {
-    // One more than in other packages: most test files here wait for processes, leases and PostgreSQL, so that with two
-    // workers a core would be idle.
-    maxWorkers: 3,
+    // Twice as many as in other packages: most test files here wait for processes, leases and PostgreSQL. With two workers a
+    // core would be idle, and with three, half a core is once the other packages' tests have ended.
+    maxWorkers: 4,
     // A separate group, because vitest cannot run packages with different numbers of workers in one group.
     sequence: { sequencer: LongestFirst, groupOrder: 1 },
     globalSetup: ["./test/global-setup.ts"],

@@ -177,8 +177,8 @@ describe.skipIf(!hasRedis)(`counting in Redis${WITH_REDIS}`, () => {
       break;
     }
     // A timer may end early, because it counts from the beginning of the event loop's turn.
-    const until = performance.now() + windowMs;
-    for (let left = windowMs; left > 0; left = until - performance.now()) await sleep(Math.ceil(left));
+    const end = performance.now() + windowMs;
+    for (let left = windowMs; left > 0; left = end - performance.now()) await sleep(Math.ceil(left));
     for (const { limiter } of processes)
       expect(await limiter.peek(key, LIMIT)).toEqual({
         allowed: true,
