@@ -4,8 +4,8 @@ import { LongestFirst } from "./test/longest-first.ts";
 
 export default mergeConfig(sharedTestConfig("server"), {
   test: {
-    // Twice as many as in other packages: most test files here wait for processes, leases and PostgreSQL. With two workers a
-    // core would be idle, and with three, half a core is once the other packages' tests have ended.
+    // Twice as many as in other packages, because most test files here wait for processes, leases and PostgreSQL. With three,
+    // half a core is idle after the other packages' tests have ended.
     maxWorkers: 4,
     // A separate group, because vitest cannot run packages with different numbers of workers in one group.
     sequence: { sequencer: LongestFirst, groupOrder: 1 },

@@ -159,11 +159,16 @@ export function openBrowser() {
 }
 
 /**
- * Returns the navigation's link to a page. Its name may go on after the title, with the number of problems to look at, which
- * is read in the background.
+ * Returns the name of the navigation's link to a page: its title, and the number of problems on the page if there are any.
+ * The number is read in the background, so it may appear at any moment.
  */
+export function navigationName(title: string): RegExp {
+  return new RegExp(`^${title}( ?\\d+ to look at)?$`);
+}
+
+/** Returns the navigation's link to a page. */
 export function navigationLink(page: Page, title: string): Locator {
-  return page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: new RegExp(`^${title}`) });
+  return page.getByRole("link", { name: navigationName(title) });
 }
 
 /** Sets a filter of a list, by choosing a value or by typing it. */

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openBrowser } from "./browser.harness.ts";
+import { navigationName, openBrowser } from "./browser.harness.ts";
 import { API_POLL, callAs } from "./console-client.ts";
 import { closeStations, createPartner } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
@@ -38,8 +38,7 @@ it("the keyboard alone sets an address, sends a test, opens a delivery and resen
   const query = { status: "unsuccessful" } as const;
   const failures = async () => (await deliveries.list({ params: partner.params, query })).data;
   await expect.poll(async () => (await failures()).length, API_POLL).toBe(2);
-  // The name may go on with the number of problems to look at.
-  await press(page, /^Deliveries/, "Enter");
+  await press(page, navigationName("Deliveries"), "Enter");
   await page.getByText("server error (5xx)").nth(1).waitFor();
   await press(page, /^station.offline/, "Enter");
   receiver.answer = { status: 204 };
